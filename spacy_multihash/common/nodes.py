@@ -61,3 +61,15 @@ def bound(function: Callable, *settings: object) -> Callable:
     names = ("__module__", "__name__", "__qualname__", "__doc__")
     vars(fixed).update({name: getattr(function, name) for name in names})
     return fixed
+
+
+def no_backprop(name: str) -> Callable:
+    """Return a callback that says why there's no backward pass."""
+
+    def backprop(dY: object) -> object:
+        raise ValueError(
+            f"Layer '{name}' cannot go back from a prediction. Call begin_update, or call the "
+            "model with is_train=True."
+        )
+
+    return backprop

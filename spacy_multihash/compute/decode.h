@@ -19,10 +19,14 @@ typedef struct {
     void *memory;
 } Workspace;
 
+static int64_t begin_of(const Decoding *d, ptrdiff_t part) {
+    return d->begins ? d->begins[part] : part ? d->ends[part - 1] : 0;
+}
+
 static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
     w->run = 0; /* little memory for short docs: much of it is slow to get */
     for (ptrdiff_t part = 0; part < d->S; part++) {
-        const int64_t length = d->ends[part] - d->begins[part];
+        const int64_t length = d->ends[part] - begin_of(d, part);
         if (length > w->run) w->run = (int)(length < RUN ? length : RUN);
     }
     const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
@@ -90,11 +94,11 @@ static void hide(const Recognizer *m, const float *a, const float *b, const floa
 }
 
 static float score(const Recognizer *m, const float *hidden, int64_t column) {
-    float sum[COLUMNS][ROWS];
+    float sum;
     if (m->unseen && m->unseen[column]) return -FLT_MAX;
     if (!m->upper) return hidden[column];
-    dots(1, 1, &hidden, 1, m->nH, m->upper + column * m->nH, sum);
-    return sum[0][0] + m->upper_b[column];
+    affine(hidden, 1, m->nH, m->upper + column * m->nH, m->upper_b + column, 1, &sum);
+    return sum;
 }
 
 /* The features of the state after token t of an entity that began at s. */
@@ -149,12 +153,12 @@ static int64_t best_inside(const Recognizer *m, int64_t i, int64_t label, const 
 static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_t part,
                         ptrdiff_t row) {
     const size_t nS = (size_t)m->nH * m->nP;
-    const int64_t end = d->ends[part];
-    int64_t label = d->labels[part], start = d->starts[part];
-    if (d->begins[part] == end) return;
+    const int64_t begin = begin_of(d, part), end = d->ends[part];
+    int64_t label = d->begins ? d->labels[part] : NO_LABEL, start = d->begins ? d->starts[part] : 0;
+    if (begin == end) return;
     if (label != NO_LABEL)
-        for (int64_t t = start; t < d->begins[part]; t++) advance(m, w, start, t);
-    for (int64_t first = d->begins[part]; first < end; first += w->run) {
+        for (int64_t t = start; t < begin; t++) advance(m, w, start, t);
+    for (int64_t first = begin; first < end; first += w->run) {
         const int n = (int)(end - first < w->run ? end - first : w->run);
         affine(m->X + first * m->nI, n, m->nI, m->W, NULL, (int)nS, w->sums);
         const ptrdiff_t offset = row;
@@ -218,7 +222,7 @@ static int decode(const Recognizer *m, Decoding *d) {
     ptrdiff_t row = 0;
     for (ptrdiff_t part = 0; part < d->S; part++) {
         decode_part(m, d, &w, part, row);
-        row += d->ends[part] - d->begins[part];
+        row += d->ends[part] - begin_of(d, part);
     }
     free(w.memory);
     return 0;

@@ -18,15 +18,15 @@ typedef struct {
     const int64_t *B, *I, *L, *U;     /* (K) columns */
     int64_t O, blocked;               /* columns */
     const int64_t *begins, *units;    /* (N) labels, and so on: Rules in ner/transition/rules.py */
-    const uint8_t *may_be_outside, *is_blocked;
-    const int64_t *goes_on, *closes;
+    const int64_t *goes_on, *closes, *may_be_outside, *is_blocked;
     int nI, nF, nH, nP, nC, K;
     int relu;                         /* whether a single piece is a ReLU, as in training */
 } Recognizer;
 
 /* Parts of docs to decode, and the states and entities found there (decode.h). */
 typedef struct {
-    const int64_t *begins, *ends;     /* (S) tokens */
+    const int64_t *ends;              /* (S) tokens */
+    const int64_t *begins;            /* (S) tokens, or NULL: a part begins where one has ended */
     const int64_t *starts, *labels;   /* (S) the entity that's open at the first token, NO_LABEL */
     ptrdiff_t S;
     const float *mask;                /* (R, nH) or NULL; R is the number of tokens of all parts */
@@ -101,8 +101,8 @@ typedef struct {
                            const float *d, const uint8_t *which, const float *dY,
                            const float *Xhat, int low, int high, float *dW, float *db, float *dG,
                            float *dbeta);
-    int (*encode)(const Layer *, int L, const int64_t *lengths, ptrdiff_t D, const float *X,
-                  float *Y);
+    int (*encode)(const Layer *, int L, int pad, const int64_t *lengths, ptrdiff_t D,
+                  const float *X, float *Y);
     void (*hash_embed)(const Tables *, const uint64_t *ids, ptrdiff_t first, ptrdiff_t last,
                        int32_t *rows, float *vectors);
     void (*hash_embed_backward)(const Tables *, const int32_t *rows, const float *d_vectors,
@@ -119,6 +119,9 @@ typedef struct {
                         const int32_t *orders, int num_orders, uint64_t *ngrams);
     void (*look_up)(const uint64_t *ids, ptrdiff_t n, const uint64_t *keys, const int32_t *row_of,
                     ptrdiff_t V, int32_t *rows);
+    int (*mix)(const Tables *, const Layer *, const uint64_t *ids, ptrdiff_t n, float *Y);
+    int (*viterbi)(const float *scores, int K, const double *transitions, const uint8_t *known,
+                   const int64_t *lengths, ptrdiff_t D, int64_t *tags);
 } Kernels;
 
 /* The kernels of an instruction set: "baseline", "avx2", ... or NULL if the machine lacks it. */

@@ -28,15 +28,15 @@ cdef extern from "kernels.h" nogil:
         int64_t O, blocked
         const int64_t *begins
         const int64_t *units
-        const uint8_t *may_be_outside
-        const uint8_t *is_blocked
         const int64_t *goes_on
         const int64_t *closes
+        const int64_t *may_be_outside
+        const int64_t *is_blocked
         int nI, nF, nH, nP, nC, K, relu
 
     ctypedef struct Decoding:
-        const int64_t *begins
         const int64_t *ends
+        const int64_t *begins
         const int64_t *starts
         const int64_t *labels
         ptrdiff_t S
@@ -110,7 +110,7 @@ cdef extern from "kernels.h" nogil:
             float *, float *
         ) noexcept nogil
         int (*encode)(
-            const Layer *, int, const int64_t *, ptrdiff_t, const float *, float *
+            const Layer *, int, int, const int64_t *, ptrdiff_t, const float *, float *
         ) noexcept nogil
         void (*hash_embed)(
             const Tables *, const uint64_t *, ptrdiff_t, ptrdiff_t, int32_t *, float *
@@ -135,6 +135,13 @@ cdef extern from "kernels.h" nogil:
         ) noexcept nogil
         void (*look_up)(
             const uint64_t *, ptrdiff_t, const uint64_t *, const int32_t *, ptrdiff_t, int32_t *
+        ) noexcept nogil
+        int (*mix)(
+            const Tables *, const Layer *, const uint64_t *, ptrdiff_t, float *
+        ) noexcept nogil
+        int (*viterbi)(
+            const float *, int, const double *, const uint8_t *, const int64_t *, ptrdiff_t,
+            int64_t *
         ) noexcept nogil
 
     const Kernels *find_kernels(const char *name)
@@ -175,20 +182,20 @@ def product(
             kernels.affine(&X[first, 0], last - first, K, &W[0, 0], NULL, N, &Y[first, 0])
 
 
-def decode(X, weights, actions, rules, parts):
+def decode(X, weights, rules, actions):
     """Find the entities that spaCy's greedy recognizer finds: ([E] starts, ends, labels) int64.
 
     X (N, nI) float32: The vectors of tokens.
-    weights (Weights), actions (Actions), rules (Rules): Of ner/transition.
-    parts (Parts): The S parts of docs to decode, one after the other. A part begins with the entity
-        open that `starts` and `labels` say. Entities still open at the end of a part end there.
+    weights (Weights), rules (Rules), actions (Actions): Of ner/transition.
     """
-    return _decode(X, weights, actions, rules, parts, None, False)
+    return _decode(X, weights, rules, actions, None, None, False)
 
 
-def decode_states(X, weights, actions, rules, parts, mask):
+def decode_states(X, weights, rules, actions, parts, mask):
     """Decode as in training, and return the states that were visited.
 
+    parts (Parts): The S parts of docs to decode, one after the other. A part begins with the entity
+        open that `starts` and `labels` say. Entities still open at the end of a part end there.
     mask (R, nH) float32 or None: Dropout of the hidden layer of each of the R tokens of all parts,
         one part after the other.
 
@@ -198,11 +205,11 @@ def decode_states(X, weights, actions, rules, parts, mask):
     before them; the hidden layer after dropout (R, nH) float32; the piece that was the largest
     (R, nH) uint8, or for a single piece, a ReLU, whether it was kept.
     """
-    return _decode(X, weights, actions, rules, parts, mask, True)
+    return _decode(X, weights, rules, actions, parts, mask, True)
 
 
 cdef _decode(
-    const float[:, ::1] X, weights, actions, rules, parts, const float[:, ::1] mask, bint training
+    const float[:, ::1] X, weights, rules, actions, parts, const float[:, ::1] mask, bint training
 ):
     cdef const float[:, :, ::1] W = weights.W
     cdef const float[::1] b = weights.b
@@ -210,35 +217,35 @@ cdef _decode(
     cdef const float[:, ::1] upper = weights.upper
     cdef const float[::1] upper_b = weights.upper_b
     cdef const uint8_t[::1] unseen = None if weights.unseen is None else weights.unseen.view("uint8")
-    cdef const int64_t[::1] B = actions.B, I = actions.I, L = actions.L, U = actions.U
-    cdef const int64_t[::1] begins = rules.begins, units = rules.units
-    cdef const int64_t[::1] goes_on = rules.goes_on, closes = rules.closes
-    cdef const uint8_t[::1] outside = rules.outside.view("uint8")
-    cdef const uint8_t[::1] blocked = rules.blocked.view("uint8")
-    cdef const int64_t[::1] firsts = parts.begins, ends = parts.ends
-    cdef const int64_t[::1] starts = parts.starts, labels = parts.labels
+    cdef const int64_t[:, ::1] columns = actions.columns, allowed = rules.table
+    cdef const int64_t[::1] ends, begins, starts, labels
     cdef Recognizer m
     m.X, m.W, m.b, m.pad = &X[0, 0], &W[0, 0, 0], &b[0], &pad[0, 0]
     m.upper = NULL if upper is None else &upper[0, 0]
     m.upper_b = NULL if upper is None else &upper_b[0]
     m.unseen = NULL if unseen is None else &unseen[0]
-    m.B, m.I, m.L, m.U = &B[0], &I[0], &L[0], &U[0]
-    m.O, m.blocked, m.nC, m.K = actions.O, actions.blocked, actions.nO, B.shape[0]
-    m.begins, m.units, m.goes_on, m.closes = &begins[0], &units[0], &goes_on[0], &closes[0]
-    m.may_be_outside, m.is_blocked = &outside[0], &blocked[0]
+    m.B, m.I, m.L, m.U = &columns[0, 0], &columns[1, 0], &columns[2, 0], &columns[3, 0]
+    m.O, m.blocked, m.nC, m.K = actions.O, actions.blocked, actions.nO, columns.shape[1]
+    m.begins, m.units, m.goes_on = &allowed[0, 0], &allowed[1, 0], &allowed[2, 0]
+    m.closes, m.may_be_outside, m.is_blocked = &allowed[3, 0], &allowed[4, 0], &allowed[5, 0]
     m.nI, m.nF, m.nP, m.nH = X.shape[1], W.shape[0], weights.nP, W.shape[1] // weights.nP
     m.relu = training
 
-    cdef ptrdiff_t part, R = 0
-    for part in range(firsts.shape[0]):
-        R += ends[part] - firsts[part]
+    cdef Decoding d
+    cdef ptrdiff_t part, R = X.shape[0]
+    ends = rules.doc_ends if parts is None else parts.ends
+    d.ends, d.S = &ends[0], ends.shape[0]
+    d.begins = d.starts = d.labels = NULL
+    if parts is not None:
+        begins, starts, labels = parts.begins, parts.starts, parts.labels
+        d.begins, d.starts, d.labels = &begins[0], &starts[0], &labels[0]
+        R = 0
+        for part in range(d.S):
+            R += ends[part] - begins[part]
     cdef int64_t[:, ::1] entities = (found := numpy.empty((3, R), dtype="int64"))
     cdef int64_t[:, ::1] states
     cdef float[:, ::1] hidden
     cdef uint8_t[:, ::1] which
-    cdef Decoding d
-    d.begins, d.ends, d.starts, d.labels = &firsts[0], &ends[0], &starts[0], &labels[0]
-    d.S = firsts.shape[0]
     d.mask = NULL if mask is None else &mask[0, 0]
     d.ent_starts, d.ent_ends, d.ent_labels = &entities[0, 0], &entities[1, 0], &entities[2, 0]
     d.entities = 0
@@ -397,9 +404,14 @@ def back_to_weights(
         raise MemoryError
 
 
-def encode(const float[:, ::1] X, layers, const int64_t[::1] lengths, float[:, ::1] Y):
-    """Compute all layers of an encoder, for docs side by side: X (N, nO) -> Y (N, nO)."""
-    cdef int L = len(layers), i, failed
+def encode(
+    const float[:, ::1] X, layers, bint pad, const int64_t[::1] lengths, float[:, ::1] Y
+):
+    """Compute all layers of an encoder, for docs side by side: X (N, nI) -> Y (N, nO).
+
+    pad: Whether docs have padding around them as in spaCy's encoder, instead of zeros.
+    """
+    cdef int L = len(layers), i, failed, width = X.shape[1]
     if X.shape[0] == 0:
         return
     cdef Layer *read = <Layer *>malloc(L * sizeof(Layer))
@@ -407,9 +419,12 @@ def encode(const float[:, ::1] X, layers, const int64_t[::1] lengths, float[:, :
         raise MemoryError
     try:
         for i in range(L):
-            read[i] = read_layer(layers[i], X.shape[1])
+            read[i] = read_layer(layers[i], width)
+            width = read[i].nO
+        if Y.shape[0] != X.shape[0] or Y.shape[1] != width:
+            raise ValueError(f"an encoder of width {width} does not fit its result")
         with nogil:
-            failed = kernels.encode(read, L, &lengths[0], lengths.shape[0], &X[0, 0], &Y[0, 0])
+            failed = kernels.encode(read, L, pad, &lengths[0], lengths.shape[0], &X[0, 0], &Y[0, 0])
     finally:
         free(read)
     if failed:
@@ -457,6 +472,34 @@ def hash_embed(
             kernels.hash_embed(&t, &ids[0, 0], first, last, &rows[0, 0, 0], &vectors[0, 0])
     finally:
         free(pointers)
+
+
+def mix(
+    const uint64_t[:, ::1] ids,
+    tables,
+    hashing,
+    layer,
+    ptrdiff_t first,
+    ptrdiff_t last,
+    float[:, ::1] Y,
+):
+    """Embed the tokens [first, last) and mix their columns: ids (N, A) -> Y (N, nO)."""
+    cdef Layer l = read_layer(layer, layer.W.shape[2])
+    cdef Tables t
+    cdef int failed
+    if first == last:
+        return
+    cdef float **pointers = <float **>malloc(len(tables) * sizeof(float *))
+    try:
+        t = read_tables(tables, pointers, hashing)
+        if t.A * t.W != l.nI or ids.shape[1] != t.A:
+            raise ValueError(f"{t.A} tables of width {t.W} do not fit a layer of width {l.nI}")
+        with nogil:
+            failed = kernels.mix(&t, &l, &ids[first, 0], last - first, &Y[first, 0])
+    finally:
+        free(pointers)
+    if failed:
+        raise MemoryError
 
 
 def hash_embed_backward(
@@ -581,6 +624,32 @@ def look_up(
     if n:
         with nogil:
             kernels.look_up(&ids[0], n, &keys[0], &row_of[0], V, &rows[0])
+
+
+def viterbi(
+    const float[:, ::1] scores,
+    const double[:, ::1] transitions,
+    const uint8_t[::1] known,
+    const int64_t[::1] lengths,
+):
+    """Find the best tags (N,) of D sequences: scores (N, nO), transitions (nO, nO) or None.
+
+    transitions: From the column's tag to the row's.
+    known: What ner/tagger/decode.py knows of tokens, as bits.
+    """
+    tags = numpy.empty(scores.shape[0], dtype="int64")
+    cdef int64_t[::1] best = tags
+    cdef int K = (scores.shape[1] - 1) // 4, failed
+    cdef const double *pairs = NULL if transitions is None else <double *>&transitions[0, 0]
+    if scores.shape[0] == 0:
+        return tags
+    with nogil:
+        failed = kernels.viterbi(
+            &scores[0, 0], K, pairs, &known[0], &lengths[0], lengths.shape[0], &best[0]
+        )
+    if failed:
+        raise MemoryError
+    return tags
 
 
 def adam(

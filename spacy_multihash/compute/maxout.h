@@ -22,66 +22,57 @@ static void neighbours(const Docs *docs, int mine, int theirs, int window, ptrdi
     }
 }
 
-static void point_to(const Layer *l, const Docs *docs, const float *X, const float *zeros,
-                     ptrdiff_t first, int n, ptrdiff_t *index, const float **rows) {
-    neighbours(docs, docs->after, docs->before, l->window, l->dilation, first, n, index);
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)n * (2 * l->window + 1); i++)
-        rows[i] = index[i] >= 0 ? X + index[i] * l->nI : docs->pad ? X : zeros;
-}
-
 typedef struct {
+    int most;             /* rows of a run */
     ptrdiff_t *index;     /* (RUN, 2 * window + 1) */
-    const float **rows;   /* likewise */
-    float *zeros;         /* (nI) */
-} Reads;
+    const float **rows;   /* (most) the windows of rows, (2 * window + 1) * nI each */
+    float *copies;        /* (most, (2 * window + 1) * nI) of windows that don't lie in one piece */
+} Windows;
 
-static int allocate(const Layer *l, Reads *reads) {
-    const size_t S = 2 * (size_t)l->window + 1;
-    reads->index = malloc(RUN * S * (sizeof(ptrdiff_t) + sizeof(float *)) + 4 * (size_t)l->nI);
-    if (!reads->index) return -1;
-    reads->rows = (const float **)(reads->index + RUN * S);
-    reads->zeros = (float *)(reads->rows + RUN * S);
-    memset(reads->zeros, 0, 4 * (size_t)l->nI);
+static int allocate(const Layer *l, Windows *w) {
+    const size_t S = 2 * (size_t)l->window + 1, K = S * l->nI;
+    w->most = run_of(l->dilation > 1 ? (int)K : l->nI);
+    w->index = malloc(RUN * (S * sizeof(ptrdiff_t) + sizeof(float *)) + 4 * w->most * K);
+    if (!w->index) return -1;
+    w->rows = (const float **)(w->index + RUN * S);
+    w->copies = (float *)(w->rows + RUN);
     return 0;
 }
 
-/* y = the largest piece of each output; NaN if one is NaN; which: the first of equals */
-static void largest(const Layer *l, const float *const *rows, int n, float *Y, uint8_t *which) {
-    const int S = 2 * l->window + 1, nP = l->nP, nO = l->nO;
-    const size_t K = (size_t)S * l->nI;
-    float sums[COLUMNS][ROWS];
-    /* Whether the windows of a block lie in one piece, which is the same sum in fewer steps. */
-    uint8_t adjacent[RUN / ROWS];
-    for (int i = 0; i + ROWS <= n; i += ROWS) {
-        adjacent[i / ROWS] = l->nI % VL == 0;
-        for (int j = i * S + 1; j < (i + ROWS) * S; j++)
-            if (j % S && rows[j] != rows[j - 1] + l->nI) adjacent[i / ROWS] = 0;
+/* Finds the windows of n rows of X, n <= most. */
+static void point_to(const Layer *l, const Docs *docs, const float *X, ptrdiff_t first, int n,
+                     Windows *w) {
+    const int S = 2 * l->window + 1;
+    const size_t nI = l->nI;
+    const ptrdiff_t *index = w->index;
+    neighbours(docs, docs->after, docs->before, l->window, l->dilation, first, n, w->index);
+    for (int i = 0; i < n; i++, index += S) {
+        int s = 1;
+        while (s < S && index[0] >= 0 && index[s] == index[0] + s) s++;
+        w->rows[i] = X + index[0] * (ptrdiff_t)nI;
+        if (s == S && index[0] >= 0) continue;
+        float *copy = w->copies + i * S * nI;
+        w->rows[i] = copy;
+        for (s = 0; s < S; s++, copy += nI)
+            if (index[s] >= 0 || docs->pad)
+                memcpy(copy, index[s] >= 0 ? X + index[s] * nI : X, 4 * nI);
+            else
+                memset(copy, 0, 4 * nI);
     }
-    for (int o = 0; o < nO; o++)
-        for (int p = 0; p < nP; p += COLUMNS) {
-            const int C = nP - p < COLUMNS ? nP - p : COLUMNS;
-            const float *W = l->W + ((size_t)o * nP + p) * K, *b = l->b + (size_t)o * nP + p;
-            for (int i = 0; i < n; i += ROWS) {
-                const int R = n - i < ROWS ? n - i : ROWS;
-                if (i + ROWS <= n && adjacent[i / ROWS]) {
-                    const float *firsts[ROWS];
-                    for (int r = 0; r < ROWS; r++) firsts[r] = rows[(size_t)(i + r) * S];
-                    dots(R, C, firsts, 1, K, W, sums);
-                } else
-                    dots(R, C, rows + (size_t)i * S, S, l->nI, W, sums);
-                float best[ROWS] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
-                int32_t piece[ROWS] = {0};
-                for (int r = 0; p && r < R; r++) {
-                    best[r] = Y[(size_t)(i + r) * nO + o];
-                    piece[r] = which ? which[(size_t)(i + r) * nO + o] : 0;
-                }
-                for (int c = 0; c < C; c++) take_larger(sums[c], b[c], p + c, best, piece);
-                for (int r = 0; r < R; r++) {
-                    Y[(size_t)(i + r) * nO + o] = best[r];
-                    if (which) which[(size_t)(i + r) * nO + o] = (uint8_t)piece[r];
-                }
-            }
-        }
+}
+
+/* Y = the largest piece of each output, and which it is */
+static void largest(const Layer *l, const float *const *rows, int n, float *Y, uint8_t *which) {
+    const int nP = l->nP, nO = l->nO, total = nO * nP;
+    const int group = nP == 1 ? nO : nP; /* a single piece is a column like any other */
+    const size_t K = (2 * (size_t)l->window + 1) * l->nI;
+    for (int j = 0, C; j < total; j += C) {
+        const int left = group - j % group, o = j / nP;
+        C = left < COLUMNS ? left : COLUMNS;
+        blocks(n, C, rows, K, l->W + j * K, l->b + j, nP == 1 ? -1 : j % nP, Y + o,
+               which ? which + o : NULL, nO);
+    }
+    if (which && nP == 1) memset(which, 0, (size_t)n * nO);
 }
 
 static void rectify(int n, float *y, uint8_t *which) {
@@ -113,16 +104,15 @@ static float sum_of_products(const float *x, const float *y, int n) {
 /* Y (last - first rows of nO). Training also keeps which, Xhat and scale, of the same rows. */
 static int maxout(const Layer *l, const Docs *docs, const float *X, ptrdiff_t first, ptrdiff_t last,
                   const float *mask, float *Y, uint8_t *which, float *Xhat, float *scale) {
-    const int nO = l->nO, S = 2 * l->window + 1;
-    Reads reads;
-    if (allocate(l, &reads)) return -1;
-    const int step = run_of(l->nI);
-    for (ptrdiff_t run = first; run < last; run += step) {
-        const int n = (int)(last - run < step ? last - run : step);
-        point_to(l, docs, X, reads.zeros, run, n, reads.index, reads.rows);
-        largest(l, reads.rows, n, Y, which);
+    const int nO = l->nO;
+    Windows w;
+    if (allocate(l, &w)) return -1;
+    for (ptrdiff_t run = first; run < last; run += w.most) {
+        const int n = (int)(last - run < w.most ? last - run : w.most);
+        point_to(l, docs, X, run, n, &w);
+        largest(l, w.rows, n, Y, which);
         for (int i = 0; i < n; i++, Y += nO) {
-            const float *x = reads.rows[i * S + l->window];
+            const float *x = w.rows[i] + l->window * l->nI;
             if (l->relu) rectify(nO, Y, which ? which + (size_t)i * nO : NULL);
             if (l->G) {
                 const float mean = sum_of(Y, nO) / nO;
@@ -143,7 +133,7 @@ static int maxout(const Layer *l, const Docs *docs, const float *X, ptrdiff_t fi
         }
         if (which) which += (size_t)n * nO;
     }
-    free(reads.index);
+    free(w.index);
     return 0;
 }
 
@@ -215,8 +205,8 @@ static int back_to_input(const Layer *l, const Docs *docs, const float *d, const
                          const float *dY, ptrdiff_t first, ptrdiff_t last, float *dX) {
     const int S = 2 * l->window + 1, nI = l->nI;
     const size_t K = (size_t)S * nI;
-    Reads reads;
-    if (allocate(l, &reads)) return -1;
+    Windows w;
+    if (allocate(l, &w)) return -1;
     memset(dX, 0, 4 * (size_t)(last - first) * nI);
     if (docs->pad && first == 0) { /* the padding is read by all windows that reach beyond */
         ptrdiff_t rows = 1;
@@ -224,10 +214,10 @@ static int back_to_input(const Layer *l, const Docs *docs, const float *d, const
         for (ptrdiff_t run = 0; run < rows; run += RUN) {
             const ptrdiff_t n = rows - run < RUN ? rows - run : RUN;
             neighbours(docs, docs->after, docs->before, l->window, l->dilation, run, n,
-                       reads.index);
+                       w.index);
             for (ptrdiff_t i = 0; i < n * S; i++) {
                 const ptrdiff_t row = run + i / S;
-                if (reads.index[i] >= 0) continue;
+                if (w.index[i] >= 0) continue;
                 add_inputs(l, d, which, l->W + i % S * nI, K, &row, 1, 1, dX, nI);
                 for (int k = 0; l->residual && i % S == l->window && k < nI; k++)
                     dX[k] += dY[row * nI + k];
@@ -237,26 +227,26 @@ static int back_to_input(const Layer *l, const Docs *docs, const float *d, const
     for (ptrdiff_t run = first; run < last; run += RUN, dX += (size_t)RUN * nI) {
         const int n = (int)(last - run < RUN ? last - run : RUN);
         neighbours(docs, docs->before, docs->after, l->window, -(ptrdiff_t)l->dilation, run, n,
-                   reads.index);
+                   w.index);
         for (int s = 0; s < S; s++)
-            add_inputs(l, d, which, l->W + (size_t)s * nI, K, reads.index + s, S, n, dX, nI);
+            add_inputs(l, d, which, l->W + (size_t)s * nI, K, w.index + s, S, n, dX, nI);
         for (int i = 0; l->residual && i < n; i++) {
-            const ptrdiff_t row = reads.index[i * S + l->window];
+            const ptrdiff_t row = w.index[i * S + l->window];
             if (row >= 0)
                 for (int k = 0; k < nI; k++) dX[(size_t)i * nI + k] += dY[row * nI + k];
         }
     }
-    free(reads.index);
+    free(w.index);
     return 0;
 }
 
-/* g (T vectors) += sum over n rows of values[j] times rows[places[j] * S] */
+/* g (T vectors) += sum over n rows of values[j] times rows[places[j]] */
 INLINE void weight_tile(const int T, const float *values, const int *places, int n,
-                        const float *const *rows, ptrdiff_t S, ptrdiff_t k, float *g) {
+                        const float *const *rows, ptrdiff_t k, float *g) {
     vec acc[12];
     UNROLL for (int t = 0; t < T; t++) acc[t] = load(g + t * VL);
     for (int j = 0; j < n; j++) {
-        const float *x = rows[places[j] * S] + k;
+        const float *x = rows[places[j]] + k;
         UNROLL for (int t = 0; t < T; t++) acc[t] += values[j] * load(x + t * VL);
     }
     UNROLL for (int t = 0; t < T; t++) store(g + t * VL, acc[t]);
@@ -266,16 +256,15 @@ INLINE void weight_tile(const int T, const float *values, const int *places, int
 static int back_to_weights(const Layer *l, const Docs *docs, const float *X, ptrdiff_t N,
                            const float *d, const uint8_t *which, const float *dY, const float *Xhat,
                            int low, int high, float *dW, float *db, float *dG, float *dbeta) {
-    const int S = 2 * l->window + 1, nI = l->nI, nO = l->nO, nP = l->nP;
-    const size_t K = (size_t)S * nI;
+    const int nO = l->nO, nP = l->nP;
+    const ptrdiff_t K = (2 * (ptrdiff_t)l->window + 1) * l->nI;
     int places[RUN];
     float values[RUN];
-    Reads reads;
-    if (allocate(l, &reads)) return -1;
-    const int step = run_of(l->nI);
-    for (ptrdiff_t run = 0; run < N; run += step) {
-        const int n = (int)(N - run < step ? N - run : step);
-        point_to(l, docs, X, reads.zeros, run, n, reads.index, reads.rows);
+    Windows w;
+    if (allocate(l, &w)) return -1;
+    for (ptrdiff_t run = 0; run < N; run += w.most) {
+        const int n = (int)(N - run < w.most ? N - run : w.most);
+        point_to(l, docs, X, run, n, &w);
         for (int o = low; o < high; o++)
             for (int p = 0; p < nP; p++) {
                 int m = 0;
@@ -286,19 +275,16 @@ static int back_to_weights(const Layer *l, const Docs *docs, const float *X, ptr
                     m += nP == 1 || which[place] == p;
                 }
                 for (int j = 0; j < m; j++) db[(size_t)o * nP + p] += values[j];
-                for (int s = 0; s < S; s++) {
-                    const float *const *rows = reads.rows + s;
-                    float *g = dW + ((size_t)o * nP + p) * K + (size_t)s * nI;
-                    ptrdiff_t k = 0;
-                    for (; k + 12 * VL <= nI; k += 12 * VL)
-                        weight_tile(12, values, places, m, rows, S, k, g + k);
-                    for (; k + 4 * VL <= nI; k += 4 * VL)
-                        weight_tile(4, values, places, m, rows, S, k, g + k);
-                    for (; k + VL <= nI; k += VL)
-                        weight_tile(1, values, places, m, rows, S, k, g + k);
-                    for (; k < nI; k++)
-                        for (int j = 0; j < m; j++) g[k] += values[j] * rows[places[j] * S][k];
-                }
+                float *g = dW + ((size_t)o * nP + p) * K;
+                ptrdiff_t k = 0;
+                for (; k + 12 * VL <= K; k += 12 * VL)
+                    weight_tile(12, values, places, m, w.rows, k, g + k);
+                for (; k + 4 * VL <= K; k += 4 * VL)
+                    weight_tile(4, values, places, m, w.rows, k, g + k);
+                for (; k + VL <= K; k += VL)
+                    weight_tile(1, values, places, m, w.rows, k, g + k);
+                for (; k < K; k++)
+                    for (int j = 0; j < m; j++) g[k] += values[j] * w.rows[places[j]][k];
             }
         for (ptrdiff_t i = run; l->G && i < run + n; i++)
             for (int o = low; o < high; o++) {
@@ -306,20 +292,22 @@ static int back_to_weights(const Layer *l, const Docs *docs, const float *X, ptr
                 dbeta[o] += dY[i * nO + o];
             }
     }
-    free(reads.index);
+    free(w.index);
     return 0;
 }
 
-/* All layers of an encoder, for docs side by side: X (N, nI) -> Y (N, nI). Around a doc lies padding
-   that starts as zeros and goes through the layers too. After layer l, no more than l * window rows
-   of it have seen the doc, and no more than (L - l) * window are read again; all others are alike,
-   the first row. */
-static int encode(const Layer *layers, int L, const int64_t *lengths, ptrdiff_t D, const float *X,
-                  float *Y) {
-    const int window = layers->window, most = L / 2 * window;
-    const size_t width = layers->nI;
+/* All layers of an encoder, for docs side by side: X (N, nI of the first) -> Y (N, nO of the last).
+   Around a doc are zeros in every layer; or with `pad`, padding that starts as zeros and goes through
+   the layers too. Then, after layer l, no more than l * window rows of it have seen the doc, and no
+   more than (L - l) * window are read again; all others are alike, the first row. */
+static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, ptrdiff_t D,
+                  const float *X, float *Y) {
+    const int window = layers->window, most = pad ? L / 2 * window : 0;
+    const size_t nI = layers->nI, nO = layers[L - 1].nO;
     float *memory = NULL;
-    size_t size = 0;
+    size_t size = 0, width = nI;
+    for (int l = 0; l < L; l++)
+        if ((size_t)layers[l].nO > width) width = layers[l].nO;
     for (ptrdiff_t first = 0, d = 0; first < D; first = d) {
         ptrdiff_t n = 0; /* docs to about a run */
         for (d = first; d < D && n < RUN; d++) n += lengths[d];
@@ -331,24 +319,29 @@ static int encode(const Layer *layers, int L, const int64_t *lengths, ptrdiff_t 
             if (!memory) return -1;
         }
         float *before = memory, *after = memory + floats;
-        Docs docs = {lengths + first, d - first, 0, 0, 1};
-        memset(before, 0, 4 * width);
-        memcpy(before + width, X, 4 * width * n);
+        const float *rows = X;
+        Docs docs = {lengths + first, d - first, 0, 0, pad};
+        if (pad) {
+            memset(before, 0, 4 * nI);
+            memcpy(before + nI, X, 4 * nI * n);
+            rows = before;
+        }
         for (int l = 1; l <= L; l++) {
-            docs.after = (l < L - l ? l : L - l) * window;
-            const ptrdiff_t rows = 1 + n + 2 * docs.after * docs.D;
-            if (maxout(layers + l - 1, &docs, before, 0, rows, NULL, after, NULL, NULL, NULL)) {
+            docs.after = pad ? (l < L - l ? l : L - l) * window : 0;
+            const ptrdiff_t number = pad + n + 2 * docs.after * docs.D;
+            const int last = l == L; /* whose row of padding nobody reads */
+            if (maxout(layers + l - 1, &docs, rows, last ? pad : 0, number, NULL, last ? Y : after,
+                       NULL, NULL, NULL)) {
                 free(memory);
                 return -1;
             }
             docs.before = docs.after;
-            float *swap = before;
-            before = after;
-            after = swap;
+            rows = after;
+            after = before;
+            before = (float *)rows;
         }
-        memcpy(Y, before + width, 4 * width * n);
-        X += width * n;
-        Y += width * n;
+        X += nI * n;
+        Y += nO * n;
     }
     free(memory);
     return 0;

@@ -92,8 +92,8 @@ def init(
 
 def parameters(model: Model) -> tuple[Array, Array, Array, Array]:
     """Return the parameters of a MaxoutNorm: W, b, G and beta."""
-    W, b, G, beta = (model.get_param(name) for name in PARAMS)
-    return W, b, G, beta
+    get = model.get_param
+    return get("W"), get("b"), get("G"), get("beta")
 
 
 def gradients(model: Model, names: Sequence[str] = PARAMS) -> tuple[Array, ...]:

@@ -17,6 +17,8 @@ typedef int32_t quad_of_int __attribute__((vector_size(16)));
 #define INLINE static __inline
 #define RESTRICT __restrict
 typedef float vec;
+typedef struct { float lanes[4]; } quad;
+typedef struct { int32_t lanes[4]; } quad_of_int;
 #endif
 
 #if defined(__clang__)
@@ -29,6 +31,12 @@ typedef float vec;
 
 INLINE vec load(const float *p) { return *(const vec *)p; }
 INLINE void store(float *p, vec v) { *(vec *)p = v; }
+/* The first n < VL floats, and zeros. */
+INLINE vec load_first(const float *p, int n) {
+    float lanes[VL] = {0};
+    for (int i = 0; i < n; i++) lanes[i] = p[i];
+    return load(lanes);
+}
 
 #if defined(__clang__) || __GNUC__ >= 12
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
@@ -37,7 +45,10 @@ INLINE void store(float *p, vec v) { *(vec *)p = v; }
 #endif
 
 #if defined(__GNUC__)
+#define LANE(q, i) (q)[i]
 INLINE vec zero(void) { return (vec){0}; }
+INLINE quad four(float x) { return (quad){x, x, x, x}; }
+INLINE quad plus(quad q, float x) { return q + x; }
 INLINE quad halve(vec v) {
     quad parts[VL / 4];
     memcpy(parts, &v, sizeof v);
@@ -50,43 +61,40 @@ INLINE float add_lanes(vec v) {
     const quad q = halve(v);
     return (q[0] + q[2]) + (q[1] + q[3]);
 }
-INLINE void add_lanes_of(const vec v[4], float sums[4]) {
-    const quad a = halve(v[0]), b = halve(v[1]), c = halve(v[2]), d = halve(v[3]);
+INLINE quad add_lanes_of(vec v, vec w, vec x, vec y) {
+    const quad a = halve(v), b = halve(w), c = halve(x), d = halve(y);
     const quad ab = SHUFFLE(a, b, 0, 4, 1, 5) + SHUFFLE(a, b, 2, 6, 3, 7);
     const quad cd = SHUFFLE(c, d, 0, 4, 1, 5) + SHUFFLE(c, d, 2, 6, 3, 7);
-    const quad sum = SHUFFLE(ab, cd, 0, 1, 4, 5) + SHUFFLE(ab, cd, 2, 3, 6, 7);
-    memcpy(sums, &sum, sizeof sum);
+    return SHUFFLE(ab, cd, 0, 1, 4, 5) + SHUFFLE(ab, cd, 2, 3, 6, 7);
 }
-/* Replaces each best by sum + b where that's larger or NaN, without a branch that nobody could
+/* Replaces each best by the sum where that's larger or NaN, without a branch that nobody could
    predict, and notes the piece it is of. */
-INLINE void take_larger(const float sums[4], float b, int32_t piece, float best[4],
-                        int32_t pieces[4]) {
-    quad sum, old;
-    quad_of_int better, values, others;
-    memcpy(&sum, sums, sizeof sum);
-    memcpy(&old, best, sizeof old);
-    sum += b;
-    better = (sum > old) | (sum != sum);
-    memcpy(&values, &sum, sizeof values);
-    memcpy(&others, &old, sizeof others);
-    values = (better & values) | (~better & others);
-    memcpy(best, &values, sizeof values);
-    memcpy(&others, pieces, sizeof others);
-    others = (better & piece) | (~better & others);
-    memcpy(pieces, &others, sizeof others);
+INLINE void take_larger(quad sum, int piece, quad *best, quad_of_int *pieces) {
+    const quad_of_int better = (sum > *best) | (sum != sum);
+    *best = (quad)((better & (quad_of_int)sum) | (~better & (quad_of_int)*best));
+    *pieces = (better & piece) | (~better & *pieces);
 }
 #else
-INLINE void take_larger(const float sums[4], float b, int32_t piece, float best[4],
-                        int32_t pieces[4]) {
-    for (int r = 0; r < 4; r++) {
-        const float sum = sums[r] + b;
-        if (sum > best[r] || sum != sum) {
-            best[r] = sum;
-            pieces[r] = piece;
-        }
-    }
-}
+#define LANE(q, i) (q).lanes[i]
 INLINE vec zero(void) { return 0; }
+INLINE quad four(float x) {
+    const quad q = {{x, x, x, x}};
+    return q;
+}
+INLINE quad plus(quad q, float x) {
+    for (int r = 0; r < 4; r++) q.lanes[r] += x;
+    return q;
+}
 INLINE float add_lanes(vec v) { return v; }
-INLINE void add_lanes_of(const vec v[4], float sums[4]) { memcpy(sums, v, 4 * sizeof v[0]); }
+INLINE quad add_lanes_of(vec v, vec w, vec x, vec y) {
+    const quad q = {{v, w, x, y}};
+    return q;
+}
+INLINE void take_larger(quad sum, int piece, quad *best, quad_of_int *pieces) {
+    for (int r = 0; r < 4; r++)
+        if (sum.lanes[r] > best->lanes[r] || sum.lanes[r] != sum.lanes[r]) {
+            best->lanes[r] = sum.lanes[r];
+            pieces->lanes[r] = piece;
+        }
+}
 #endif

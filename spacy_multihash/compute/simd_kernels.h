@@ -9,8 +9,13 @@
 
 #include "embed.h"
 
+#include "mix.h"
+
+#include "viterbi.h"
+
 const Kernels TABLE = {
     NAME,          affine,          decode, maxout,     back_to_sums,
     back_to_input, back_to_weights, encode, hash_embed, hash_embed_backward,
     gather_sum,    scatter_sum,     gather_dot, hash_rows, hash_ngrams, look_up,
+    mix,           viterbi,
 };

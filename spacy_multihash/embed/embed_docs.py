@@ -20,6 +20,7 @@ from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .bags import Bags, embed_bags, embed_columns
+from .embed_at_once import forward as embed_at_once
 from .features import attr_id, parse_feature
 from .multi_embed import multi_embed
 from .read_vectors import NAME as READ_VECTORS
@@ -116,6 +117,7 @@ def embed_docs(
         ragged2list(),
     )
     model.name = name
+    model._func = bound(embed_at_once, model._func)
     # The root is loaded first: it refuses weights of other settings before any node has taken them.
     for setting, values in pinned.items():
         model.attrs[setting] = Pinned(list(values))

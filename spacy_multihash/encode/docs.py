@@ -1,13 +1,17 @@
 """The arrays of docs as one, and back."""
 
-from collections.abc import Callable, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
+from itertools import accumulate, zip_longest
+from typing import Optional
 
 import numpy
 from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
 from ..common.types import Array
+from ..compute.dispatch import kernels_for
+from ..compute.maxout import Layer
+from ..compute.threads import Part, in_parts_of_docs
 
 EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
@@ -17,17 +21,39 @@ def join_docs(ops: Ops, arrays: Sequence[Array], width: int) -> tuple[Array, num
 
     Returns the lengths of docs with tokens too, (D,) int64 on the host.
     """
-    lengths = numpy.array([len(array) for array in arrays], dtype="int64")
+    lengths = numpy.array([len(array) for array in arrays if len(array)], dtype="int64")
     if len(arrays) == 0:
         return ops.alloc2f(0, width), lengths
     joined = arrays[0] if len(arrays) == 1 else ops.xp.concatenate(arrays)
-    return ops.as_contig(joined, dtype="float32"), lengths[lengths > 0]
+    return ops.as_contig(joined, dtype="float32"), lengths
 
 
 def split_docs(rows: Array, arrays: Sequence[Array]) -> list[Array]:
     """Cut the rows of the whole batch into those of each doc, as many as its array has."""
-    ends = numpy.cumsum([len(array) for array in arrays]).tolist()
+    ends = accumulate(len(array) for array in arrays)
     return [rows[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
+
+
+def encode_at_once(
+    X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool
+) -> Optional[Array]:
+    """Compute all layers of an encoder in one compiled call, or return None where there's none.
+
+    X (N, nI) float32 -> Y (N, nO) float32.
+
+    lengths (D,) int64: The numbers of tokens of the docs.
+    pad (bool): Whether docs have padding around them as in spaCy's encoder, instead of zeros.
+    """
+    kernels = kernels_for(X)
+    if kernels is None:
+        return None
+    Y = numpy.empty((len(X), len(layers[-1].W)), dtype="float32")
+
+    def encode(part: Part) -> None:
+        kernels.encode(X[part.rows], layers, pad, part.lengths, Y[part.rows])
+
+    in_parts_of_docs(encode, lengths)
+    return Y
 
 
 def check_shapes(
@@ -42,15 +68,3 @@ def check_shapes(
             f"Layer '{model.name}' expects {what} of shape {wanted} for doc {doc}, was given "
             f"{was}. Build it with the width of the layers around it."
         )
-
-
-def no_backprop(name: str) -> Callable:
-    """Return a callback that says why there's no backward pass."""
-
-    def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
-        raise ValueError(
-            f"Layer '{name}' cannot go back from a prediction. Call begin_update, or call the "
-            "model with is_train=True."
-        )
-
-    return backprop

@@ -8,14 +8,14 @@ from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d, Floats3d
 
 from ..common.memory import check_memory
-from ..common.nodes import LINEAR
+from ..common.nodes import LINEAR, no_backprop
 from ..common.pinned import Pinned
 from ..common.types import Array
 from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Docs, Layer, Tape, backward
 from ..compute.maxout import forward as maxout_forward
 from ..compute.maxout_norm import gradients
-from .docs import EncoderModel, check_shapes, join_docs, no_backprop, split_docs
+from .docs import EncoderModel, check_shapes, encode_at_once, join_docs, split_docs
 
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
@@ -109,9 +109,12 @@ def forward(
     if not is_train:
         _check_input(model, Xs)
         Y, lengths = join_docs(model.ops, Xs, model.get_dim("nI"))
-        for step in _steps(model):
-            Y, _ = maxout_forward(Y, step.layer, Docs(lengths))
-        return split_docs(Y, Xs), no_backprop(NAME)
+        layers = [step.layer for step in _steps(model)]
+        at_once = encode_at_once(Y, layers, lengths, pad=False)
+        if at_once is None:
+            for layer in layers:
+                Y, _ = maxout_forward(Y, layer, Docs(lengths))
+        return split_docs(Y if at_once is None else at_once, Xs), no_backprop(NAME)
     passes, backprop_passes = begin_passes(model, Xs)
 
     def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
@@ -208,24 +211,15 @@ def _steps(model: EncoderModel) -> list[Step]:
         first = 1 if share else 1 + repeat * len(dilations)
         last = len(dilations) - 1
         walk += [(first + i, dilation, True, i == last) for i, dilation in enumerate(dilations)]
-    steps = []
-    for number, dilation, inner, ends in walk:
-        W, b = (cast(Array, convolutions[number].get_param(name)) for name in "Wb")
-        G = beta = None
-        if norms:
-            G, beta = (norms[number].get_param(name) for name in "Gb")
-        layer = Layer(
-            W[:, None],
-            b[:, None],
-            G,
-            beta,
-            window=window,
-            dilation=dilation,
-            relu=inner,
-            residual=inner and bool(residual),
-        )
-        steps.append(Step(number, layer, ends))
-    return steps
+    weights = []
+    for number, convolution in enumerate(convolutions):
+        W, b = cast(Array, convolution.get_param("W")), cast(Array, convolution.get_param("b"))
+        G, beta = (norms[number].get_param(name) for name in "Gb") if norms else (None, None)
+        weights.append((W[:, None], b[:, None], G, beta))
+    return [
+        Step(number, Layer(*weights[number], window, dilation, inner, inner and residual), ends)
+        for number, dilation, inner, ends in walk
+    ]
 
 
 def _convolutions(model: EncoderModel) -> list[Model]:

@@ -3,19 +3,17 @@
 from collections.abc import Callable
 from typing import Optional
 
-import numpy
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from ..common.nodes import no_backprop
 from ..common.pinned import Pinned
 from ..common.types import Array
-from ..compute.dispatch import kernels_for
 from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Docs, Layer, Tape, backward
 from ..compute.maxout import forward as maxout_forward
 from ..compute.maxout_norm import MaxoutNorm, gradients, parameters
-from ..compute.threads import Part, in_parts_of_docs
-from .docs import EncoderModel, check_shapes, join_docs, no_backprop, split_docs
+from .docs import EncoderModel, check_shapes, encode_at_once, join_docs, split_docs
 
 NAME = "maxout_window_encoder"
 
@@ -62,15 +60,9 @@ def forward(
     check_shapes(model, "an input", Xs, [(len(X), nO) for X in Xs])
     X, lengths = join_docs(model.ops, Xs, nO)
     layers = [Layer(*parameters(layer), window=window, residual=True) for layer in model.layers]
-    kernels = kernels_for(X)
-    if kernels is not None and not is_train:
-        Y = numpy.empty_like(X)
-
-        def encode(part: Part) -> None:
-            kernels.encode(X[part.rows], layers, part.lengths, Y[part.rows])
-
-        in_parts_of_docs(encode, lengths)
-        return split_docs(Y, Xs), no_backprop(NAME)
+    at_once = None if is_train else encode_at_once(X, layers, lengths, pad=True)
+    if at_once is not None:
+        return split_docs(at_once, Xs), no_backprop(NAME)
     padding = [window * min(layer, depth - layer) for layer in range(depth + 1)]
     shapes = [
         Docs(lengths, before, after, pad=True)

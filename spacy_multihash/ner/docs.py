@@ -47,9 +47,9 @@ def check_same_docs(component: str, docs: Sequence[Doc], lengths: numpy.ndarray)
 
     Raises ValueError if docs have other lengths.
     """
-    given = lengths_of(docs)
-    if numpy.array_equal(given, lengths):
+    if [len(doc) for doc in docs] == lengths.tolist():
         return
+    given = lengths_of(docs)
     found = f"Expected {len(lengths)} of them, found {len(given)}."
     if len(given) == len(lengths):
         i = int(numpy.flatnonzero(given != lengths)[0])

@@ -12,6 +12,7 @@ import numpy
 from thinc.api import to_numpy
 
 from ...common.types import Array, Decoder
+from ...compute.dispatch import kernels_for
 from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, num_labels, tag_columns
 from .crf import Packed, pack
 
@@ -29,7 +30,7 @@ def decode(
     lengths (B,) int: The number of tokens of each doc, on the host.
     transitions (nO, nO) float32: As in `decode_crf`, which needs them. The others do not.
     """
-    scores = to_numpy(scores)
+    scores = numpy.ascontiguousarray(to_numpy(scores), dtype="float32")
     if decoder == "greedy":
         return decode_greedy(scores, constraints)
     if decoder == "constrained":
@@ -74,10 +75,12 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
 
     scores (N, nO) float32 -> tags (N,) int64.
     """
-    nO = scores.shape[1]
-    # Nothing goes from one sentence to the next: all of them side by side
-    packed = pack(numpy.diff(constraints.begins, append=len(scores)))
-    return _viterbi(scores, packed, constraints, _hard_states(nO))
+    # Nothing goes from one sentence to the next
+    lengths = numpy.diff(constraints.begins, append=len(scores))
+    kernels = kernels_for(scores)
+    if kernels is not None:
+        return kernels.viterbi(scores, None, _bits(constraints), lengths)
+    return _viterbi(scores, pack(lengths), constraints, _hard_states(scores.shape[1]))
 
 
 def decode_crf(
@@ -96,9 +99,17 @@ def decode_crf(
     transitions (nO, nO) float32: The score of going from the row's tag to the column's.
         Transitions that `biluo.may_follow` does not allow are not read.
     """
-    return _viterbi(
-        scores, pack(lengths), constraints, _learned_states(transitions.astype("float64"))
-    )
+    transitions, kernels = transitions.astype("float64"), kernels_for(scores)
+    if kernels is not None:
+        into = numpy.ascontiguousarray(transitions.T)
+        return kernels.viterbi(scores, into, _bits(constraints), lengths.astype("int64"))
+    return _viterbi(scores, pack(lengths), constraints, _learned_states(transitions))
+
+
+def _bits(constraints: Constraints) -> numpy.ndarray:
+    """Write what is known of each token as bits, (N,) uint8."""
+    starts, spaces, outside = constraints
+    return starts + 2 * spaces.view("uint8") + 4 * outside.view("uint8")
 
 
 class _States(NamedTuple):

@@ -207,13 +207,13 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
 
         Raises ValueError, if probabilities are asked for, for weights that are not finite.
         """
-        docs = as_docs(self.name, docs)
+        docs, settings = as_docs(self.name, docs), self.settings
         if self.cfg["beam_width"] != 1:
-            self.settings.check_beam(self.name, self.cfg["beam_width"])
+            settings.check_beam(self.name, self.cfg["beam_width"])
             self._keep_labels()
             return super().predict(docs)
-        wants_probabilities = self.spans_key is not None
-        batch = self._compute(docs, finite=wants_probabilities or self.decoder == "best")
+        wants_probabilities = settings.spans_key is not None
+        batch = self._compute(docs, finite=wants_probabilities or settings.decoder == "best")
         if batch is None:
             nothing = no_probabilities(docs)
             found = nothing if wants_probabilities else None
@@ -221,7 +221,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         entities, found = self._find(batch), None
         if wants_probabilities:
             found = span_probabilities(
-                docs, batch, entities, self.temperature, self.candidates_above
+                docs, batch, entities, settings.temperature, settings.candidates_above
             )
         return Prediction(lengths_of(docs), entities, batch.actions.labels, found)
 
@@ -279,7 +279,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             set_entities(doc, spans)
             offset += len(doc)
         found = prediction.probabilities
-        if self.spans_key is not None and found is not None:
+        if found is not None and self.spans_key is not None:
             set_span_probabilities(docs, found, prediction.labels, self.spans_key)
 
     def update(
@@ -343,8 +343,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
 
     def _find(self, batch: Batch) -> Entities:
         """Find the entities of docs with tokens."""
-        if self.decoder == "best":
-            return find_best(batch, self.temperature)
+        if self.settings.decoder == "best":
+            return find_best(batch, self.settings.temperature)
         return find_entities(batch)
 
     def _compute(self, docs: list[Doc], *, finite: bool) -> Optional[Batch]:

@@ -61,11 +61,10 @@ def tokens_of(parts: Parts) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 def find_entities(batch: Batch) -> Entities:
     """Find the entities of a batch."""
-    parts, kernels = whole_docs(batch.rules.doc_ends), kernels_for(batch.X)
+    kernels = kernels_for(batch.X)
     if kernels is not None:
-        found = kernels.decode(batch.X, batch.weights, batch.actions, batch.rules, parts)
-        return Entities(*found)
-    return _decode(batch, parts, None, is_train=False)[1]
+        return Entities(*kernels.decode(*batch))
+    return _decode(batch, whole_docs(batch.rules.doc_ends), None, is_train=False)[1]
 
 
 def visit_states(batch: Batch, parts: Parts, mask: Optional[numpy.ndarray]) -> States:
@@ -75,7 +74,7 @@ def visit_states(batch: Batch, parts: Parts, mask: Optional[numpy.ndarray]) -> S
     """
     kernels = kernels_for(batch.X)
     if kernels is not None:
-        return States(*kernels.decode_states(*batch[:2], batch.actions, batch.rules, parts, mask))
+        return States(*kernels.decode_states(*batch, parts, mask))
     return _decode(batch, parts, mask, is_train=True)[0]
 
 

@@ -33,14 +33,16 @@ NO_ACTION = -1
 ANY_LABEL, NO_LABEL = -1, -2
 
 _KINDS = "BILU"
-# `begins`, `units`, `goes_on` and `closes` of a token without annotation: in the first column, of
-# most tokens; then of whitespace, of the last token of a sentence, and of a token that is both.
+# The rules of a token without annotation, a row each of `Rules.table`: in the first column, of most
+# tokens; then of whitespace, of the last token of a sentence, and of a token that is both.
 _FREE = numpy.array(
     [
         [ANY_LABEL, NO_LABEL, NO_LABEL, NO_LABEL],
         [ANY_LABEL, NO_LABEL, ANY_LABEL, NO_LABEL],
         [ANY_LABEL, ANY_LABEL, NO_LABEL, NO_LABEL],
         [ANY_LABEL, ANY_LABEL, ANY_LABEL, ANY_LABEL],
+        [True, True, True, True],
+        [False, False, False, False],
     ]
 )
 
@@ -51,26 +53,43 @@ class Actions:
 
     labels: The names of the labels, as strings, each once.
     ids (K,) uint64: Their hashes in the StringStore.
-    B, I, L, U (K,) int64: The column of an action of each label, `NO_ACTION` where there is none.
+    columns (4, K) int64: Those of B, I, L and U of each label, `NO_ACTION` where there is none.
     O, blocked: The columns of O and of U-.
     nO: How many columns there are.
     """
 
     labels: Sequence[str]
     ids: numpy.ndarray
-    B: numpy.ndarray
-    I: numpy.ndarray  # noqa: E741 (its name)
-    L: numpy.ndarray
-    U: numpy.ndarray
+    columns: numpy.ndarray
     O: int  # noqa: E741 (its name)
     blocked: int
     nO: int
+
+    @property
+    def B(self) -> numpy.ndarray:
+        """The column of B of each label, (K,) int64."""
+        return self.columns[0]
+
+    @property
+    def I(self) -> numpy.ndarray:  # noqa: E743 (its name)
+        """The column of I."""
+        return self.columns[1]
+
+    @property
+    def L(self) -> numpy.ndarray:
+        """The column of L."""
+        return self.columns[2]
+
+    @property
+    def U(self) -> numpy.ndarray:
+        """The column of U."""
+        return self.columns[3]
 
     @cached_property
     def label_of(self) -> numpy.ndarray:
         """The number of each column's label, (nO,) int64, `NO_LABEL` for O and U-."""
         labels = numpy.full(self.nO, NO_LABEL)
-        for columns in (self.B, self.I, self.L, self.U):
+        for columns in self.columns:
             present = columns != NO_ACTION
             labels[columns[present]] = numpy.flatnonzero(present)
         return labels
@@ -78,8 +97,7 @@ class Actions:
     @cached_property
     def complete(self) -> numpy.ndarray:
         """The hashes of the labels that have all four actions, in no order."""
-        columns = numpy.stack([self.B, self.I, self.L, self.U])
-        return self.ids[(columns != NO_ACTION).all(axis=0)]
+        return self.ids[(self.columns != NO_ACTION).all(axis=0)]
 
     def numbers_of(self, ids: numpy.ndarray) -> numpy.ndarray:
         """Number labels by their hashes: (N,) uint64 -> (N,) int64, `NO_LABEL` for 0 and others."""
@@ -106,11 +124,8 @@ def read_actions(moves: TransitionSystem) -> Actions:
             columns[kind][label] = column
     labels = list(dict.fromkeys(label for kind in _KINDS for label in columns[kind]))
     ids = numpy.array([get_string_id(label) for label in labels], dtype="uint64")
-    B, I, L, U = (  # noqa: E741 (their names)
-        numpy.array([columns[kind].get(label, NO_ACTION) for label in labels], dtype="int64")
-        for kind in _KINDS
-    )
-    return Actions(labels, ids, B, I, L, U, outside, blocked, len(names))
+    table = [[columns[kind].get(label, NO_ACTION) for label in labels] for kind in _KINDS]
+    return Actions(labels, ids, numpy.array(table, "int64"), outside, blocked, len(names))
 
 
 class TokenAttributes(NamedTuple):
@@ -131,20 +146,42 @@ def read_attributes(docs: Sequence[Doc]) -> TokenAttributes:
 class Rules(NamedTuple):
     """What N tokens of a batch allow. A label is its number, `ANY_LABEL` or `NO_LABEL`.
 
-    begins, units (N,) int64: With which label B and U are valid while no entity is open.
-    outside, blocked (N,) bool: Whether O and U- are.
-    goes_on (N,) int64: With which label I is valid, if it is the label of the open entity.
-    closes (N,) int64: With which label L is valid. `ANY_LABEL` is the label of the open entity.
+    table (6, N) int64: A row of each of the properties.
     doc_ends (D,) int64: Where each doc ends in the batch.
     """
 
-    begins: numpy.ndarray
-    units: numpy.ndarray
-    outside: numpy.ndarray
-    blocked: numpy.ndarray
-    goes_on: numpy.ndarray
-    closes: numpy.ndarray
+    table: numpy.ndarray
     doc_ends: numpy.ndarray
+
+    @property
+    def begins(self) -> numpy.ndarray:
+        """With which label B is valid while no entity is open, (N,) int64."""
+        return self.table[0]
+
+    @property
+    def units(self) -> numpy.ndarray:
+        """With which label U is."""
+        return self.table[1]
+
+    @property
+    def goes_on(self) -> numpy.ndarray:
+        """With which label I is valid, if it is the label of the open entity."""
+        return self.table[2]
+
+    @property
+    def closes(self) -> numpy.ndarray:
+        """With which label L is valid. `ANY_LABEL` is the label of the open entity."""
+        return self.table[3]
+
+    @property
+    def outside(self) -> numpy.ndarray:
+        """Whether O is valid while no entity is open, 0 or 1."""
+        return self.table[4]
+
+    @property
+    def blocked(self) -> numpy.ndarray:
+        """Whether U- is."""
+        return self.table[5]
 
     def ends_of(self, tokens: numpy.ndarray) -> numpy.ndarray:
         """Return where the docs of R tokens end, (R,) int64."""
@@ -171,13 +208,12 @@ def rules_of(tokens: TokenAttributes, lengths: numpy.ndarray, actions: Actions) 
     doc_ends = lengths.cumsum()
     stops = numpy.empty(len(tokens.is_space), dtype=bool)
     numpy.equal(tokens.sent_start[1:], 1, out=stops[:-1])
-    stops[doc_ends[lengths > 0] - 1] = True
-    if not tokens.ent_iob.any():
-        columns = _FREE.take(stops.view("int8") * 2 + tokens.is_space.astype("int8"), axis=1)
-        begins, units, goes_on, closes = columns
-        outside, blocked = numpy.ones(len(stops), bool), numpy.zeros(len(stops), bool)
-        return Rules(begins, units, outside, blocked, goes_on, closes, doc_ends)
-    return _with_entities(tokens, stops, doc_ends, lengths, actions)
+    stops[doc_ends[lengths > 0] - 1 if len(lengths) > 1 else -1] = True
+    if tokens.ent_iob.any():
+        return Rules(_with_entities(tokens, stops, doc_ends, lengths, actions), doc_ends)
+    kinds = tokens.is_space.view("int64") + stops
+    kinds += stops
+    return Rules(_FREE.take(kinds, axis=1), doc_ends)
 
 
 def _with_entities(
@@ -186,7 +222,8 @@ def _with_entities(
     doc_ends: numpy.ndarray,
     lengths: numpy.ndarray,
     actions: Actions,
-) -> Rules:
+) -> numpy.ndarray:
+    """Return the table of rules."""
     iob, labels = tokens.ent_iob, actions.numbers_of(tokens.ent_type)
     space = tokens.is_space.astype(bool)
     last = numpy.zeros(len(iob), dtype=bool)
@@ -201,16 +238,18 @@ def _with_entities(
         """Any label; the label of the token's own entity; or none, which goes first."""
         return numpy.where(no, NO_LABEL, numpy.where(of_entity, labels, ANY_LABEL))
 
-    return Rules(
-        begins=choose(
-            last | inside | numpy.where(begins, ~next_inside, next_begins | stops | space), begins
-        ),
-        units=choose(next_inside | (~begins & space), begins),
-        outside=~begins & ~inside,
-        blocked=begins & (tokens.ent_type == 0),
-        goes_on=choose(last | begins | next_begins | numpy.where(inside, next_free, stops), inside),
-        closes=choose(next_inside, inside),
-        doc_ends=doc_ends,
+    return numpy.stack(
+        [
+            choose(
+                last | inside | numpy.where(begins, ~next_inside, next_begins | stops | space),
+                begins,
+            ),
+            choose(next_inside | (~begins & space), begins),
+            choose(last | begins | next_begins | numpy.where(inside, next_free, stops), inside),
+            choose(next_inside, inside),
+            ~begins & ~inside,
+            begins & (tokens.ent_type == 0),
+        ]
     )
 
 

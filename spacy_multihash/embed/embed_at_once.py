@@ -1,0 +1,88 @@
+"""The vectors of tokens whose columns are all hashed, in prediction: one compiled call.
+
+It stands for all layers of `embed_docs`: unique tokens, attributes, rows, tables, mix and dropout.
+They stay as they are, are read anew in each call, and compute in training, on GPUs, and wherever
+columns aren't just hashed.
+"""
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, NamedTuple, Optional
+
+import numpy
+from thinc.api import Model
+from thinc.types import Floats2d
+
+from ..common.nodes import EXTRACT_FEATURES, no_backprop
+from ..common.types import Array, DocLike
+from ..compute.dispatch import kernels_for
+from ..compute.hashing import Hashing, hashing_of
+from ..compute.maxout import Layer
+from ..compute.maxout_norm import NAME as MAXOUT_NORM
+from ..compute.maxout_norm import parameters
+from ..compute.threads import in_parts
+from .rows import HASH_NAME, hashed_by
+from .table_embed import NAME as TABLE_EMBED
+from .table_embed import table_of
+
+
+class _Embedding(NamedTuple):
+    """What the layers compute with: the ids of A attributes, their tables, and the mix."""
+
+    attrs: list[Any]
+    tables: list[Array]
+    hashing: Hashing
+    mix: Layer
+
+
+def forward(
+    layer_by_layer: Callable,
+    model: Model[list[DocLike], list[Floats2d]],
+    docs: list[DocLike],
+    is_train: bool,
+) -> tuple[list[Floats2d], Callable]:
+    """Embed docs at once if that's possible, or else layer by layer."""
+    embedding = None if is_train or not docs else _read(model)
+    if embedding is None:
+        return layer_by_layer(model, docs, is_train)
+    attrs, tables, hashing, mix = embedding
+    # A Doc gives (N,) instead of (N, 1) for a single attribute
+    arrays = [doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]
+    ids = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
+    kernels: Any = kernels_for(ids)
+    Y: Array = numpy.empty((len(ids), len(mix.W)), dtype="float32")
+
+    def compute(first: int, last: int) -> None:
+        kernels.mix(ids, tables, hashing, mix, first, last, Y)
+
+    in_parts(compute, len(ids))
+    ends = accumulate(len(array) for array in arrays)
+    Ys = [Y[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
+    return Ys, no_backprop(model.name)
+
+
+def _read(model: Model) -> Optional[_Embedding]:
+    """Read the layers, or return None if they are others than hashed columns and a mix."""
+    with_unique = model.layers[0]
+    embed, mixed = with_unique.layers[0].layers
+    if len(embed.layers) != 3 or model.ops.xp is not numpy:
+        return None
+    extract, _, side_by_side = embed.layers
+    mix = mixed.layers[0]
+    attrs = extract.attrs["columns"] if extract.name == EXTRACT_FEATURES else [""]
+    if mix.name != MAXOUT_NORM or any(isinstance(attr, str) for attr in attrs):
+        return None
+    hashed: list[tuple[int, int, int]] = []
+    tables: list[Array] = []
+    for column in side_by_side.layers[0].layers:
+        if [layer.name for layer in column.layers] != [HASH_NAME, TABLE_EMBED]:
+            return None
+        rows, table = column.layers
+        hashed.append(hashed_by(rows))
+        tables.append(table_of(table))
+    W, b, G, beta = parameters(mix)
+    width = W.shape[2] // len(tables)
+    shapes = [(nV, width) for nV, _, _ in hashed]
+    if [table.shape for table in tables] != shapes or kernels_for(W) is None:
+        return None
+    return _Embedding(attrs, tables, hashing_of(tuple(hashed)), Layer(W, b, G, beta))

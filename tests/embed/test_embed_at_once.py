@@ -1,0 +1,91 @@
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
+from thinc.api import Model, fix_random_seed
+from thinc.layers.chain import forward as layer_by_layer
+
+from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
+
+ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER"]
+
+pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
+
+
+def embedding(width: int, num_hashes: list[int]) -> Model:
+    A = len(num_hashes)
+    fix_random_seed(0)
+    model = build_multi_hash_embed_v1(width, ATTRS[:A], [7] * A, False, num_hashes)
+    return model.initialize(X=docs_of([3]))
+
+
+def docs_of(lengths: list[int]) -> list[Doc]:
+    """Docs whose words come again."""
+    draw, vocab = numpy.random.default_rng(0), Vocab()
+    return [Doc(vocab, words=[f"Word{i}" for i in draw.integers(0, 40, n)]) for n in lengths]
+
+
+def assert_same(model: Model, docs: list[Doc]) -> None:
+    expected = layer_by_layer(model, docs, False)[0]
+    found = model.predict(docs)
+    assert [Y.shape for Y in found] == [Y.shape for Y in expected]
+    for Y, of_layers in zip(found, expected, strict=True):
+        assert_allclose(Y, of_layers, atol=1e-6)
+
+
+@given(
+    kernels=st.sampled_from(available_kernels()),
+    width=st.integers(1, 20),
+    num_hashes=st.lists(st.integers(1, 16), min_size=1, max_size=len(ATTRS)),
+    lengths=st.lists(st.integers(0, 60), max_size=4),
+)
+def test_docs_are_embedded_at_once_as_layer_by_layer(
+    kernels: str, width: int, num_hashes: list[int], lengths: list[int]
+) -> None:
+    former = use_kernels(kernels)
+    try:
+        assert_same(embedding(width, num_hashes), docs_of(lengths))
+    finally:
+        use_kernels(former)
+
+
+@pytest.mark.parametrize("name", ["E", "W", "b", "G", "beta"])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_weights_are_read_anew(name: str, in_place: bool) -> None:
+    model, docs = embedding(8, [4, 2]), docs_of([5, 40])
+    before = model.predict(docs)
+    for node in model.walk():
+        if node.has_param(name):
+            weights: Any = node.get_param(name)
+            more = numpy.arange(weights.size, dtype="float32").reshape(weights.shape)
+            if in_place:
+                weights += more
+            else:
+                node.set_param(name, weights + more)
+    assert not numpy.allclose(before[0], model.predict(docs)[0])
+    assert_same(model, docs)
+
+
+def test_layers_that_were_replaced_compute() -> None:
+    model, docs = embedding(8, [4, 2]), docs_of([5])
+    (multi_embed,) = (node for node in model.walk() if node.name == "multi_embed")
+    multi_embed.layers[0] = (
+        embedding(8, [3]).layers[0].layers[0].layers[0].layers[2].layers[0].layers[0]
+    )
+    assert_same(model, docs)
+    multi_embed.layers[0] = Model(
+        "zeros", lambda model, ids, is_train: (numpy.zeros((len(ids), 8), "f"), None)
+    )
+    assert_same(model, docs)
+
+
+def test_a_prediction_has_no_way_back() -> None:
+    _, backprop = embedding(8, [4])(docs_of([3]), is_train=False)
+    with pytest.raises(ValueError, match="cannot go back from a prediction"):
+        backprop([])
