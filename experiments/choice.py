@@ -80,6 +80,7 @@ def render_choice(runs: Runs) -> str:
         [name, *(_shown_gains(gains.loc[name]) for gains in by_size.values())]
         for name in (*CANDIDATES, *BASELINES)
     ]
+    rows = [row for row in rows if any(row[1:])]
     choices = {title: choose(gains.loc[list(CANDIDATES)]) for title, gains in by_size.items()}
     of_choices = [_shown_gains(choice.gains) if choice else "" for choice in choices.values()]
     rows.append(["**chosen on the other corpora**", *of_choices])
