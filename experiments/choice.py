@@ -25,6 +25,7 @@ CANDIDATES = {
     "batch_ner, without n-grams": "regularized",
     "batches of 200 words, patience 600": f"{CHOSEN}-few",
     "the same, without n-grams": "recipe-few",
+    "the same, mean of n-grams": "recipe-ngrams-few",
     "the same, slices for n-grams": "recipe-lower_slices-few",
     "the same, CRF decoding": f"{CHOSEN}-transitions-few",
     "the same, dropout 0.5": f"{CHOSEN}-dropout_50-few",
