@@ -407,12 +407,12 @@ def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa:
         is_bag = isinstance(value, (list, tuple, set, frozenset))
         texts = [_text(item) for item in (value if is_bag else [value])]
         if None in texts:
-            item = list(value)[texts.index(None)] if is_bag else value
-            bag = f", in a value of the type {type(value).__name__}" if is_bag else ""
+            types = [type(item).__name__ for item in ([*value] if is_bag else [value])]
             raise ValueError(
                 f"{where}, must be a string, a number, True, False or None, or a list or set of "
-                f"them, was: {_described(item)}{bag}. Set another value, or leave {feature.name} "
-                "out of the config's embedding layer."
+                f"them, of no more digits than Python prints and of characters that UTF-8 can "
+                f"write; it has a value of the type {types[texts.index(None)]}. Set another value, "
+                f"or leave {feature.name} out of the config's embedding layer."
             )
         yield texts if feature.repeats else list(dict.fromkeys(texts))  # type: ignore[arg-type,misc]
 
@@ -438,20 +438,6 @@ def _text(value: object) -> Optional[str]:
     except (OverflowError, ValueError):
         pass
     return None
-
-
-def _described(value: object) -> str:
-    """Say what a value without a text is, and why it has none."""
-    try:
-        shown = f"{value!r:.50}"
-    except ValueError:  # Python prints no number of more than some thousand digits
-        shown = "..."
-    why = ""
-    if isinstance(value, str):
-        why = ", which UTF-8 cannot write"
-    elif isinstance(value, Real):
-        why = ", which is too large to be written"
-    return f"{shown} of the type {type(value).__name__}{why}"
 
 
 class ConstantFeatures:

@@ -146,11 +146,6 @@ def _columns(
     """List the columns, after a check of their number."""
     number = len(model.layers)
     if isinstance(ids, list):
-        if len(ids) != number:
-            raise ValueError(
-                f"Layer 'multi_embed' expects {number} columns of ids, one per attribute, was "
-                f"given {len(ids)}."
-            )
         return ids
     if ids.ndim != 2 or ids.shape[1] != number:
         raise ValueError(

@@ -5,23 +5,18 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spacy.tokens import DocBin
 
 from spacy_multihash.common.files import (
     recover_folder,
     replacing_folder,
     staging,
     write_bytes,
-    write_json,
 )
-from spacy_multihash.corpus.read import read_docs, write_corpora
-from tests.helpers.corpora import make_docs
 from tests.helpers.streams import into, linux, run_into
 
 
@@ -41,24 +36,6 @@ def test_a_file_that_cannot_be_written_leaves_the_former_one(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_value_that_is_no_json_leaves_the_former_file(tmp_path: Path) -> None:
-    path = tmp_path / "file.json"
-    write_json(path, {"before": 1})
-    with pytest.raises(TypeError, match="not JSON serializable"):
-        write_json(path, {"after": object})
-    assert path.read_text("utf8") == '{\n  "before":1\n}\n'
-
-
-def test_corpora_are_written_all_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    docs = make_docs()
-    write_corpora(tmp_path, {"one": DocBin(docs=docs[:1])})
-    monkeypatch.setattr(DocBin, "to_disk", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_corpora(tmp_path, {"one": DocBin(docs=docs), "two": DocBin(docs=docs)})
-    assert [path.name for path in tmp_path.iterdir()] == ["one.spacy"]
-    assert len(list(read_docs(tmp_path, docs[0].vocab))) == 1
-
-
 # Links, devices and pipes
 
 
@@ -70,23 +47,6 @@ def test_link_stays_and_its_file_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "file").read_bytes() == b"after"
     assert [path.name for path in (tmp_path / "real").iterdir()] == ["file"]
-
-
-def test_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "one").symlink_to("other")
-    (tmp_path / "other").symlink_to("one")
-    with pytest.raises(OSError, match="symbolic links"):
-        write_bytes(tmp_path / "one", b"after")
-    assert (tmp_path / "one").is_symlink()
-
-
-def test_link_of_a_corpus_stays(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "one.spacy").symlink_to(tmp_path / "real.spacy")
-    docs = make_docs()
-    write_corpora(tmp_path / "out", {"one": DocBin(docs=docs)})
-    assert (tmp_path / "out" / "one.spacy").is_symlink()
-    assert len(list(read_docs(tmp_path / "real.spacy", docs[0].vocab))) == len(docs)
 
 
 @pytest.mark.parametrize("by_link", [False, True])
@@ -105,17 +65,6 @@ def test_device_is_written_to(by_link: bool, tmp_path: Path) -> None:
     finally:
         os.close(reader)
         os.close(writer)
-
-
-def test_pipe_is_written_to(tmp_path: Path) -> None:
-    pipe, read = tmp_path / "pipe", []
-    os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
-    reader.start()
-    write_json(pipe, [1])
-    reader.join(10)
-    assert read == [b"[\n  1\n]\n"]
-    assert pipe.is_fifo()
 
 
 @linux

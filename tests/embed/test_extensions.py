@@ -116,23 +116,21 @@ def test_a_getter_that_fails_is_named() -> None:
 
 
 REFUSED: list[tuple[object, str]] = [
-    (b"bytes", "of the type bytes"),
-    ({"a": 1}, "of the type dict"),
-    (1j, "of the type complex"),
-    (numpy.zeros(2), "of the type ndarray"),
-    ([["a"]], r"\['a'\] of the type list, in a value of the type list"),
-    (["a", b"b", 1], "b'b' of the type bytes, in a value of the type list"),
-    ((1, {}), "{} of the type dict, in a value of the type tuple"),
-    (["a", "\ud800"], r"'\\ud800' of the type str, which UTF-8 cannot write, in a value"),
-    ("smile \ud83d", r"'smile \\ud83d' of the type str, which UTF-8 cannot write"),
-    (10**5000, "of the type int, which is too large"),
-    (Fraction(10**400), "of the type Fraction, which is too large"),
+    (b"bytes", "bytes"),
+    ({"a": 1}, "dict"),
+    (numpy.zeros(2), "ndarray"),
+    ([["a"]], "list"),
+    (["a", b"b", 1], "bytes"),
+    ("smile \ud83d", "str"),  # half of a character
+    (10**5000, "int"),
+    (Fraction(10**400), "Fraction"),
 ]
 
 
-@pytest.mark.parametrize(("value", "was"), REFUSED, ids=[was for _, was in REFUSED])
-def test_values_are_refused(value: object, was: str) -> None:
-    with pytest.raises(ValueError, match=rf"_\.{NAME} of token 1, 'word1', .*, was: .*{was}"):
+@pytest.mark.parametrize(("value", "kind"), REFUSED, ids=[kind for _, kind in REFUSED])
+def test_values_are_refused(value: object, kind: str) -> None:
+    message = rf"_\.{NAME} of token 1, 'word1', .* it has a value of the type {kind}\. Set"
+    with pytest.raises(ValueError, match=message):
         bags_of(["a", value])
 
 

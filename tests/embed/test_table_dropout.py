@@ -80,22 +80,6 @@ def assert_equal_vectors(ours: list[Any], expected: list[Any]) -> None:
         assert_array_equal(to_numpy(vectors), to_numpy(others))
 
 
-@all_kinds
-def test_all_tokens_of_a_batch_share_the_masks(kind: str, docs: list[Doc]) -> None:
-    model = drop_in_tables(build(kind, docs, table_dropout=True), 0.5)
-    tables = node_of(model, "multi_embed")
-    widths = [layer.get_dim("nO") for layer in tables.layers]
-    ids = numpy.concatenate([doc.to_array(["NORM", "SHAPE"]) for doc in docs])
-    dropped = tables.begin_update(ids)[0] == 0
-    assert dropped.shape == (len(ids), sum(widths))
-    assert (dropped == dropped[0]).all()
-    assert 0 < dropped[0, : widths[0]].sum() < widths[0]
-    assert (dropped[0, : widths[0]] != dropped[0, widths[0] :]).any()
-    vectors = model.begin_update(docs)[0]
-    assert_array_equal(vectors[0][0], vectors[0][2])  # Anna, Anna
-    assert abs(vectors[0] - model.predict(docs)[0]).max() > 0.1
-
-
 def both(docs: list[Doc], **settings: Any) -> tuple[Model, Model]:
     """Build spaCy's embedding and ours, with the same weights."""
     fix_random_seed(7)

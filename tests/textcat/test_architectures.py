@@ -269,32 +269,6 @@ def test_training_learns_the_topics(name: str) -> None:
         assert [best(doc.cats) for doc in nlp.pipe(texts)] == [label] * len(texts)
 
 
-def test_training_learns_several_labels_at_once_some_missing() -> None:
-    def examples(nlp: Language) -> list[Example]:
-        pairs = zip(CORPUS["SPORT"], CORPUS["FOOD"], strict=True)
-        both = [nlp.make_doc(f"{one} {other}") for one, other in pairs]
-        cats = {"SPORT": True, "FOOD": True, "MONEY": False}  # WEATHER is missing
-        return [*examples_of(nlp), *(Example.from_dict(doc, {"cats": cats}) for doc in both)]
-
-    nlp = trained(architecture(False, **SMALL), "textcat_multilabel", examples, epochs=40)
-    for example in examples(nlp):
-        found = nlp(example.text).cats
-        for label, truth in example.reference.cats.items():
-            assert (found[label] > 0.5) == truth
-
-
-@pytest.mark.parametrize("name", ["linear", "mean"])
-def test_odd_docs_are_trained_on_and_classified(name: str) -> None:
-    nlp = blank(MODELS[name])
-    truths: list[Any] = [{"cats": {each: each == label for each in LABELS}} for label in LABELS]
-    odd = [Example.from_dict(nlp.make_doc(t), c) for t, c in zip(TEXTS[4:], truths, strict=True)]
-    empty = [Example.from_dict(nlp.make_doc(""), truth) for truth in truths]
-    sgd = nlp.initialize(lambda: empty)
-    for batch in (odd, empty, odd[1:3], []):
-        nlp.update(batch, sgd=sgd)
-    assert all(numpy.isfinite(list(cats.values())).all() for cats in cats_of(nlp))
-
-
 @pytest.mark.parametrize("name", ["linear", "appended"])
 def test_pipeline_goes_to_bytes_and_disk_and_back(name: str, tmp_path: Path) -> None:
     nlp = trained(MODELS[name], epochs=2)
