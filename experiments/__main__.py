@@ -121,7 +121,7 @@ def grid_cli(
             typer.echo(run.folder)
         return
     errors = 0
-    with tqdm(total=len(todo), unit="run") as bar:
+    with tqdm(total=len(todo), unit="run", disable=None) as bar:
         ended = run_grid(todo, workers, test=not no_test, results=results, minutes=minutes)
         for run, error in ended:
             bar.update()

@@ -4,6 +4,7 @@ No other module imports the private module of spaCy's command line.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from configparser import InterpolationError
@@ -182,12 +183,15 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
     try:
         from ..scale.cluster import open_cluster
     except ModuleNotFoundError as error:
-        raise ImportError(
-            f"Workers of Dask need the extra dask ({error}): python -m pip install "
-            "'spacy-multihash[dask]'"
-        ) from error
+        raise ImportError(f"--dask needs a package. {how_to_install(error)}") from error
     with open_cluster(dask) as cluster:
         yield cluster
+
+
+def how_to_install(error: ModuleNotFoundError) -> str:
+    """Say how to install a package that's missing."""
+    package = (error.name or "").partition(".")[0]
+    return f"{error}: python -m pip install {package}"
 
 
 def check_utf8(text: str, what: str) -> str:
@@ -261,6 +265,9 @@ def load_pipeline(
 
     Raises ValueError if there is none, or if it cannot be loaded.
     """
+    best = Path(model) / "model-best"
+    if not (Path(model) / "config.cfg").exists() and best.is_dir():
+        raise ValueError(f"{model} is the folder of a training. Give the pipeline in it, {best}.")
     if Path(model).is_file():
         raise ValueError(
             f"{model} is a file, and no trained pipeline. Expected {expected}. Train a pipeline "
@@ -286,6 +293,12 @@ def _naming(what: str) -> Iterator[None]:
     except (ImportError, OSError):
         raise
     except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
+        missing = re.search(r"\[E893\] Could not find function '(.+?)'", str(error))
+        if missing:
+            raise ValueError(
+                f"{what[0].upper()}{what[1:]} needs {missing[1]}, which isn't registered. If it's "
+                "in a Python file of yours, give --code FILE; otherwise install its package."
+            ) from error
         raise ValueError(
             f"Cannot load {what} ({type(error).__name__}: {str(error).strip()}). If a file of it "
             "is damaged, copy or make it again."

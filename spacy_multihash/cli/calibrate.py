@@ -22,6 +22,7 @@ from ..ner.calibration import (
 from ._util import (
     check_file_output,
     check_folder_output,
+    how_to_install,
     import_code,
     load_pipeline,
     msg,
@@ -34,7 +35,6 @@ from ._util import (
 
 _BLUE, _GREY = "#0072b2", "0.6"
 _FACTORIES = ("batch_ner", "tagger_ner")
-_EXTRA = "calibrate needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
 
 def calibrate_cli(
@@ -78,7 +78,7 @@ def calibrate_cli(
         write_pipeline(nlp, output)
         draw_reliability(plot, calibration)
     except ModuleNotFoundError as error:
-        msg.fail("Cannot calibrate the pipeline", f"{error}. {_EXTRA}")
+        msg.fail("Cannot calibrate the pipeline", how_to_install(error))
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot calibrate the pipeline", str(error))
     if is_at_edge(calibration.temperature):

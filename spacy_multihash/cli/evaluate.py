@@ -9,6 +9,7 @@ import typer
 from spacy.tokens import DocBin
 from spacy.training import Corpus
 
+from ..common.files import write_bytes
 from ..corpus.evaluation import (
     Evaluation,
     Matching,
@@ -19,6 +20,7 @@ from ..corpus.evaluation import (
     read_known_entities,
 )
 from ..corpus.read import read_docs, write_corpora
+from ..inspection.errors_page import render_side_by_side
 from ._util import (
     check_file_output,
     import_code,
@@ -45,6 +47,12 @@ def evaluate_cli(
     masked: Optional[Path] = typer.Option(
         None, help="Folder to write the masked corpora to, seen.spacy and unseen.spacy"
     ),
+    displacy_path: Optional[Path] = typer.Option(
+        None, "--displacy-path", "-dp", help="Folder to write entities.html to, gold beside found"
+    ),
+    displacy_limit: int = typer.Option(
+        25, "--displacy-limit", "-dl", min=1, help="Documents of entities.html"
+    ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace files to write that exist"),
     gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
     code: Optional[Path] = typer.Option(
@@ -68,12 +76,16 @@ def evaluate_cli(
         if masked is not None:
             for name in ("seen.spacy", "unseen.spacy"):
                 check_file_output(masked / name, "--masked", model, data, train, code, force=force)
+        page = None if displacy_path is None else displacy_path / "entities.html"
+        check_file_output(page, "--displacy-path", model, data, train, code, force=force)
         evaluation = evaluate(
             model,
             data,
             train,
             matching=matching,
             masked=masked,
+            page=page,
+            limit=displacy_limit,
             gpu_id=gpu_id,
         )
     except (ImportError, OSError, ValueError) as error:
@@ -86,6 +98,8 @@ def evaluate_cli(
         save_json(output, asdict(evaluation), quiet=as_json)
     if masked is not None and not as_json:
         msg.good(f"Wrote seen.spacy and unseen.spacy to {masked}")
+    if page is not None and not as_json:
+        msg.good(f"Wrote {page}")
 
 
 def evaluate(
@@ -95,6 +109,8 @@ def evaluate(
     *,
     matching: Matching,
     masked: Optional[Path] = None,
+    page: Optional[Path] = None,
+    limit: int = 25,
     gpu_id: int = -1,
 ) -> Evaluation:
     """Evaluate a trained pipeline on a corpus.
@@ -104,6 +120,8 @@ def evaluate(
     train (Path): The corpus that the pipeline was trained on.
     matching (Matching): What makes an entity the same as one of the training corpus.
     masked (Optional[Path]): The folder to write the masked corpora to. None writes none.
+    page (Optional[Path]): The HTML page to write, with gold entities beside found ones.
+    limit (int): How many docs the page has at most.
     gpu_id (int): The GPU, or -1 for the CPU.
 
     Raises ValueError or OSError, and writes nothing, if something cannot be read or scored.
@@ -120,6 +138,8 @@ def evaluate(
         parts = masked_parts(examples, known)
         bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
         write_corpora(masked, bins)
+    if page is not None:
+        write_bytes(page, render_side_by_side(examples[:limit], f"Entities of {data}"))
     return evaluation
 
 

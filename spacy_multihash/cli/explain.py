@@ -32,6 +32,7 @@ from ..inspection.explain_page import completeness_text, render_explanations, si
 from ..ner.spans import annotate_before
 from ._util import (
     check_file_output,
+    how_to_install,
     import_code,
     load_pipeline,
     msg,
@@ -46,7 +47,6 @@ from .show import read_text
 # How far from an entity, and how many entities of a text, are looked at.
 WINDOW, MAX_ENTITIES = 3, 20
 _DOC_BATCH = 256  # docs that the components before the recognizer annotate at once
-_EXTRA = "--plot needs matplotlib: python -m pip install 'spacy-multihash[plots]'"
 
 
 def explain_cli(
@@ -126,7 +126,7 @@ def explain_cli(
             if output is not None:
                 write_bytes(output, render_explanations(explanations))
     except ModuleNotFoundError as error:
-        msg.fail("Cannot explain the entities", f"{error}. {_EXTRA}")
+        msg.fail("Cannot explain the entities", how_to_install(error))
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot explain the entities", str(error))
     if as_json:

@@ -81,7 +81,8 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
     text (Optional[str]): The text itself, or "-" for standard input.
     file (Optional[Path]): A UTF-8 file with the text, compressed if its name ends in .gz.
 
-    Raises ValueError for both or none of them, for what is not UTF-8, and for an empty text.
+    Raises ValueError for both or none of them, for the name of a file as the text, for what is not
+    UTF-8, and for an empty text.
     """
     if (text is None) == (file is None):
         given = "neither" if text is None else "both"
@@ -93,10 +94,20 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
             text = typer.get_binary_stream("stdin").read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValueError(f"Expected UTF-8 as standard input. {error}") from error
+    elif text is not None and _is_file(text):
+        raise ValueError(f"{text} is a file. To read the text in it, give --file {text}.")
     text = check_utf8((text or "").strip(), "TEXT")
     if not text:
         raise ValueError("Expected a text, was: nothing but whitespace. Give one with words.")
     return text
+
+
+def _is_file(text: str) -> bool:
+    """Tell whether a text is the path of a file."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a path, or with a null character
+        return False
 
 
 def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:

@@ -8,6 +8,8 @@ from typing import NamedTuple, Optional
 
 import numpy
 
+from ..common.checks import check_whole
+
 VARIABLE = "SPACY_MULTIHASH_THREADS"
 # Rows from which another thread pays.
 ROWS_PER_THREAD = 256
@@ -30,11 +32,11 @@ def set_threads(number: Optional[int]) -> Optional[int]:
         `nlp.pipe(n_process=...)`, and otherwise one for each core.
     RETURNS (Optional[int]): The former number.
 
-    Raises ValueError for a number below 1.
+    Raises ValueError for anything else.
     """
     global _number
-    if number is not None and number < 1:
-        raise ValueError(f"set_threads: the number of threads must be 1 or more, got {number}.")
+    if number is not None:
+        check_whole("set_threads", "number", number, 1, advice="None takes the default.")
     former, _number = _number, number
     return former
 

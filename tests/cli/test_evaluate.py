@@ -93,6 +93,15 @@ def test_masked_corpora_are_written(folder: Path) -> None:
     assert seen[0][0].ent_iob_ == "" and unseen[0][0].ent_iob_ == "B"
 
 
+def test_gold_entities_are_shown_beside_found_ones(folder: Path) -> None:
+    result = invoke(folder, "--displacy-path", folder / "pages", "--displacy-limit", 2)
+    page = (folder / "pages" / "entities.html").read_text("utf8")
+    assert "entities.html" in said(result) and page.count('class="pair side"') == 2
+    body = page[page.index('class="pair side"') :]
+    assert body.count('class="right"') == 2 * 3 and body.count('class="missed"') == 2
+    assert "--force" in said(invoke(folder, "--displacy-path", folder / "pages"))
+
+
 def test_missing_annotation_counts_nowhere(folder: Path) -> None:
     doc = Doc(spacy.blank("en").vocab, words=["Anna", "met", "Rome"])
     doc.set_ents([], missing=[doc[0:1]])

@@ -1,6 +1,7 @@
 """Entities with their probabilities, in the terminal and as a page."""
 
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,36 @@ def rows(result: Result) -> list[list[str]]:
     (line,) = [i for i, text in enumerate(lines) if set(text) == {"-", " "}]
     cells = [re.split(" {2,}", text.strip()) for text in lines[line + 1 :]]
     return cells[: cells.index([""])] if [""] in cells else cells
+
+
+@pytest.fixture
+def odd(folder: Path, tmp_path: Path) -> Path:
+    """The folder of a training, a file with a text, and a pipeline with code of its own."""
+    shutil.copytree(folder / "ner", tmp_path / "training" / "model-best")
+    (tmp_path / "text.txt").write_text("Anna met Bob .")
+    shutil.copytree(folder / "ner", tmp_path / "own")
+    config = (tmp_path / "own" / "config.cfg").read_text()
+    own = re.sub("@architectures = .*", '@architectures = "my.Own.v1"', config, count=1)
+    (tmp_path / "own" / "config.cfg").write_text(own)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "message"),
+    [
+        ("training", "x", "training is the folder of a training. Give the pipeline in it, .*-best"),
+        ("training/model-best", "text.txt", "text.txt is a file. .* give --file text.txt"),
+        ("own", "x", "own' needs my.Own.v1, which isn't registered. .* give --code FILE"),
+        ("text.txt", "x", "text.txt is a file, and no trained pipeline"),
+    ],
+)
+def test_names_of_other_things_are_explained(
+    odd: Path, monkeypatch: pytest.MonkeyPatch, model: str, text: str, message: str
+) -> None:
+    monkeypatch.chdir(odd)
+    result = invoke(model, text)
+    assert result.exit_code == 1
+    assert re.search(message, said(result)), result.output
 
 
 class Page(HTMLParser):
@@ -181,7 +212,7 @@ def ents_of(model: Path) -> tuple[tuple[Span, ...], list[float]]:
 
 def test_threshold_of_the_pipeline_is_that_of_the_command_if_it_has_one(tmp_path: Path) -> None:
     trained(threshold=1.0).to_disk(tmp_path)
-    assert len(rows(invoke(tmp_path, TEXT))) < 3
+    assert "No entities were found" in said(invoke(tmp_path, TEXT))
     assert len(rows(invoke(tmp_path, TEXT, "--threshold", 0))) == 3
 
 

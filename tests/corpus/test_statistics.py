@@ -19,7 +19,13 @@ from typer.testing import Result
 
 from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
 from spacy_multihash.corpus.evaluation import Matching
-from spacy_multihash.corpus.statistics import CorpusStats, SeenStats, Unknown, describe_corpus
+from spacy_multihash.corpus.statistics import (
+    CorpusStats,
+    SeenStats,
+    Unknown,
+    count_symbols,
+    describe_corpus,
+)
 from tests.helpers.cli import invoke_command, said
 from tests.helpers.corpora import make_docs, write_corpus
 
@@ -189,6 +195,10 @@ def test_split_without_docs_or_words_has_no_shares(vocab: Vocab) -> None:
 def test_training_corpus_without_docs_is_refused(vocab: Vocab) -> None:
     with pytest.raises(ValueError, match="The training corpus has no documents"):
         describe_corpus([], {"dev": []}, vocab)
+    with pytest.raises(TypeError, match="describe_corpus: others must be a Mapping, was: list"):
+        describe_corpus([], [[]], vocab)
+    with pytest.raises(TypeError, match="count_symbols: attrs must be a Mapping, was: list"):
+        count_symbols([], ["NORM"])
 
 
 def test_docs_of_another_vocab_are_refused(vocab: Vocab) -> None:
