@@ -34,6 +34,7 @@ details.kind > *:not(summary) { margin-left: .4rem; }
 .mistake { border-top: 1px solid var(--line); content-visibility: auto;
   contain-intrinsic-size: auto 9rem; padding: .6rem 0; }
 .mistake p, .pair { margin: .25rem 0; max-width: none; }
+.mistake summary { color: var(--soft); font-size: .9rem; font-weight: 400; }
 .mistake b { font-weight: 600; }
 .pair { display: grid; gap: .15rem .7rem; grid-template-columns: 3.2rem 1fr; }
 .pair > :nth-child(odd) { color: var(--soft); font-size: .9rem; }
@@ -116,8 +117,8 @@ COUNT_HEADER = ("", "right", "label", "boundaries", "both", "spurious", "missed"
 
 def counts_table(found: Mistakes) -> Html:
     """Make a table of the numbers of mistakes by label and kind."""
-    caption = "By gold label, and spurious ones by their own. boundaries: the right label."
-    return html_table(COUNT_HEADER, count_rows(found), caption=caption)
+    note = "By gold label, and spurious ones by their own. boundaries: the label is right."
+    return join(tag("p", note, class_="soft"), html_table(COUNT_HEADER, count_rows(found)))
 
 
 def confusion_rows(found: Mistakes) -> tuple[list[str], list[list[str]]]:
@@ -136,8 +137,8 @@ def confusion_rows(found: Mistakes) -> tuple[list[str], list[list[str]]]:
 
 def confusion_table(found: Mistakes) -> Html:
     """Make a table of gold labels (rows) and found ones (columns)."""
-    caption = "Entities that overlap, whatever their boundaries."
-    return html_table(*confusion_rows(found), caption=caption)
+    note = "Entities that overlap, whatever their boundaries."
+    return join(tag("p", note, class_="soft"), html_table(*confusion_rows(found)))
 
 
 def _group(title: str, some: Sequence[Mistake], limit: Optional[int], intro: str = "") -> Html:
@@ -264,11 +265,8 @@ def _explanation(mistake: Mistake, explanation: Explanation) -> Html:
         for feature, value in zip(explanation.features, values, strict=True)
     ]
     strongest = [text for value, text in sorted(cells, reverse=True) if value > 0][:_STRONGEST]
-    what = f"{explanation.text}: {explanation.label}"
-    if strongest:
-        summary = f"What speaks {'for' if is_found else 'against'} {what}: {', '.join(strongest)}"
-    else:
-        summary = f"Nothing around it speaks {'for' if is_found else 'against'} {what}"
+    why = f"Why {explanation.label}?" if is_found else f"Why not {explanation.label}?"
+    summary = f"{why} {' · '.join(strongest) or 'Nothing around it counts.'}"
     return details(summary, explanation_table(explanation), completeness_text(explanation))
 
 

@@ -45,7 +45,7 @@ def commands(block: Block) -> Iterator[list[str]]:
         if block.kind == "" and re.match(r"python |mkdir ", part):
             for line in part.replace("\\\n", " ").split("\n"):
                 if not NOT_RUN.match(line):
-                    yield shlex.split(line)
+                    yield shlex.split(line.partition(" > ")[0])
 
 
 def run_page(page: str, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -303,7 +303,7 @@ def test_mistakes_have_probabilities_and_the_most_confident_come_first(nlp: Lang
         assert explanation.probability == pytest.approx(mistake.confidence, abs=1e-5) or (
             mistake.kind == "missed"
         )
-    assert "What speaks " in render_mistakes(found)
+    assert "Why not " in render_mistakes(found)
 
 
 def test_sure_mistakes_that_training_contradicts_are_suspect(nlp: Language) -> None:
