@@ -195,7 +195,7 @@ def init_tables(
             raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
     else:
         docs = training_docs(source.loaded().nlp)
-        shown = tqdm(docs, desc="Counting", unit=" docs", disable=not show_progress)
+        shown = tqdm(docs, desc="Counting", unit=" docs", disable=None if show_progress else True)
         tables = count_tables(models, shown)
     tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
     for model in models:
