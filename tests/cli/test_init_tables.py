@@ -178,8 +178,7 @@ def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert sizes(tmp_path / "out.tables") == {"NORM": 12, "SHAPE": 6}
     assert "Wrote the tables" in done.stdout
-    assert "Counting" in done.stderr
-    assert "Counting" not in done.stdout
+    assert "Counting" not in done.stderr + done.stdout  # neither is a terminal
 
 
 @linux
