@@ -10,7 +10,7 @@ from ..common.checks import check_length, setting_error
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seeds, importance_seed
 from ..vectors.meta_vectors import MetaVectors
-from .bags import Bags, Reduce
+from .bags import BagSettings, Reduce
 from .embed_docs import embed_docs
 from .features import Attrs, attr_names
 from .read_vectors import check_settings, read_vectors
@@ -83,7 +83,7 @@ def build_multi_hash_embed_v1(
         include_static_vectors,
         pinned=pinned,
         table_dropout=table_dropout,
-        bags=Bags(reduce, count_repeats),
+        bags=BagSettings(reduce, count_repeats),
         vectors=vectors,
     )
 
@@ -166,7 +166,7 @@ def build_multi_weighted_hash_embed_v1(
         include_static_vectors,
         pinned=_pinned_hashing(names, rows, num_hashes, seeds) | _pinned_importance(weightings),
         table_dropout=table_dropout,
-        bags=Bags(reduce, count_repeats),
+        bags=BagSettings(reduce, count_repeats),
         vectors=vectors,
     )
 
@@ -219,7 +219,7 @@ def build_multi_embed_v1(
         include_static_vectors,
         unk_dropout=unk_dropout,
         table_dropout=table_dropout,
-        bags=Bags(reduce, count_repeats),
+        bags=BagSettings(reduce, count_repeats),
         vectors=vectors,
     )
 
@@ -263,7 +263,7 @@ def embed_by_lookup(
     *,
     unk_dropout: float = 0.0,
     table_dropout: bool = False,
-    bags: Bags = Bags(),  # noqa: B008 (it is frozen)
+    bags: BagSettings = BagSettings(),  # noqa: B008 (it is frozen)
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[List[Doc], Ragged]] = None,

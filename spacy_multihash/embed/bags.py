@@ -108,7 +108,7 @@ def _read(
 
 
 @dataclass(frozen=True)
-class Bags:
+class BagSettings:
     """What is done with the symbols of a token, where it has several.
 
     reduce (str): Whether their vectors are summed ("sum") or averaged ("mean").

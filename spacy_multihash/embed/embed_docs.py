@@ -19,7 +19,7 @@ from ..common.pinned import Pinned
 from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
-from .bags import Bags, embed_bags, embed_columns
+from .bags import BagSettings, embed_bags, embed_columns
 from .embed_at_once import forward as embed_at_once
 from .features import attr_id, parse_feature
 from .multi_embed import multi_embed
@@ -41,7 +41,7 @@ def embed_docs(
     *,
     pinned: Mapping[str, list],
     table_dropout: bool = False,
-    bags: Bags = Bags(),  # noqa: B008 (it is frozen)
+    bags: BagSettings = BagSettings(),  # noqa: B008 (it is frozen)
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[list[Doc], Ragged]] = None,
@@ -62,7 +62,7 @@ def embed_docs(
         others.
     table_dropout (bool): Whether training also drops entries of each attribute's vectors, by one
         mask for all tokens of a batch.
-    bags (Bags): What is done with several symbols of a token.
+    bags (BagSettings): What is done with several symbols of a token.
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
     vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors in the
@@ -147,7 +147,7 @@ def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
     }
 
 
-def _pinned_bags(bags: Bags, with_bags: list[bool]) -> dict[str, list]:
+def _pinned_bags(bags: BagSettings, with_bags: list[bool]) -> dict[str, list]:
     """Name the settings of features with several symbols: nothing for models without any."""
     if not any(with_bags):
         return {}

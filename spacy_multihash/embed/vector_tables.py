@@ -231,11 +231,11 @@ def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
     return KeptVectors(*(entries.get(entry) for entry in _ENTRIES))
 
 
-def _check_same(name: str, kept: KeptVectors, table: KeptVectors) -> None:
+def _check_same(name: str, stored: KeptVectors, table: KeptVectors) -> None:
     """Raise ValueError if a table isn't the one that is kept, but for rounding."""
-    same = kept[3:] == table[3:] and kept.data.shape == table.data.shape
-    same = same and all(map(numpy.array_equal, kept[1:3], table[1:3]))
-    if not same or not any(is_rounded(kept.data, table.data, p) for p in PRECISIONS):
+    same = stored[3:] == table[3:] and stored.data.shape == table.data.shape
+    same = same and all(map(numpy.array_equal, stored[1:3], table[1:3]))
+    if not same or not any(is_rounded(stored.data, table.data, p) for p in PRECISIONS):
         raise ValueError(
             f"{_where(name)}: there are two tables of this name, one in the vocab and another at "
             f"the path in the config. Give one of them another name. To replace the vocab's: "
