@@ -41,7 +41,7 @@ ENTRY_POINTS = {
         "spacy-multihash.use_product_ops.v1",
     ],
     "spacy_cli": ["multihash"],
-    "spacy_factories": ["batch_ner", "tagger_ner"],
+    "spacy_factories": ["batch_ner", "indexed_attribute_ruler", "tagger_ner"],
     "spacy_scorers": ["spacy-multihash.seen_unseen_scorer.v1"],
     "spacy_vectors": ["spacy-multihash.CompressedVectors.v1"],
     "srsly_msgpack_decoders": ["spacy-multihash"],

@@ -10,6 +10,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 import numpy
+from thinc.backends import cblas as thinc_cblas
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
 
 
 cdef extern from "kernels.h" nogil:
@@ -177,9 +180,65 @@ def product(
     cdef int K = X.shape[1], N = W.shape[0]
     if W.shape[1] != K:
         raise ValueError(f"cannot multiply rows of {K} by rows of {W.shape[1]}")
+    if Y.shape[0] != X.shape[0] or Y.shape[1] != N:
+        raise ValueError(f"the product is {X.shape[0]} by {N}, not {Y.shape[0]} by {Y.shape[1]}")
     if first < last and N > 0:
         with nogil:
             kernels.affine(&X[first, 0], last - first, K, &W[0, 0], NULL, N, &Y[first, 0])
+
+
+# Functions of thinc's CBlas: C = alpha A B + beta C, A and B transposed if asked for; Y += alpha X.
+ctypedef void (*Sgemm)(
+    bint, bint, int, int, int, float, const float *, int, const float *, int, float, float *, int
+) noexcept nogil
+ctypedef void (*Saxpy)(int, float, const float *, int, float *, int) noexcept nogil
+
+cdef Sgemm blis_sgemm
+cdef Saxpy blis_saxpy
+
+
+cdef void sgemm(
+    bint trans_A, bint trans_B, int M, int N, int K, float alpha, const float *A, int lda,
+    const float *B, int ldb, float beta, float *C, int ldc
+) noexcept nogil:
+    if trans_A or not trans_B or alpha != 1 or beta != 0 or lda != K or ldb != K or ldc != N:
+        blis_sgemm(trans_A, trans_B, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc)
+    elif M > 0 and N > 0:
+        kernels.affine(A, M, K, B, NULL, N, C)
+
+
+cdef void saxpy(int N, float alpha, const float *X, int by_X, float *Y, int by_Y) noexcept nogil:
+    cdef int i
+    if by_X != 1 or by_Y != 1:
+        blis_saxpy(N, alpha, X, by_X, Y, by_Y)
+    else:
+        for i in range(N):
+            Y[i] += alpha * X[i]
+
+
+cdef void *thinc_function(str name, str signature) except NULL:
+    """Find a function of thinc's CBlas as `cimport` does, which needs no thinc to compile."""
+    parts = {
+        "cblas": "struct __pyx_obj_5thinc_8backends_5cblas_CBlas *",
+        "function": f"__pyx_t_5thinc_8backends_5cblas_{name.removeprefix('set_')}_ptr",
+    }
+    expected = signature.format_map(parts).encode()
+    return PyCapsule_GetPointer(thinc_cblas.__pyx_capi__[name], expected)
+
+
+def make_cblas():
+    """Make a CBlas of thinc's that multiplies rows by the rows of weights with the kernels.
+
+    All other products stay BLIS's.
+    """
+    global blis_sgemm, blis_saxpy
+    cblas = thinc_cblas.CBlas()
+    blis_sgemm = (<Sgemm (*)(object) noexcept>thinc_function("sgemm", "{function} ({cblas})"))(cblas)
+    blis_saxpy = (<Saxpy (*)(object) noexcept>thinc_function("saxpy", "{function} ({cblas})"))(cblas)
+    setter = "void ({cblas}, {function})"
+    (<void (*)(object, Sgemm) noexcept>thinc_function("set_sgemm", setter))(cblas, sgemm)
+    (<void (*)(object, Saxpy) noexcept>thinc_function("set_saxpy", setter))(cblas, saxpy)
+    return cblas
 
 
 def decode(X, weights, rules, actions):

@@ -7,7 +7,7 @@ from thinc.api import Model, NumpyOps, Ops
 from thinc.types import Floats2d
 
 from ..common.types import Array
-from .dispatch import kernels_for
+from .dispatch import NONE, chosen_kernels, kernels, kernels_for
 from .threads import in_parts
 
 
@@ -24,13 +24,18 @@ class KernelOps(NumpyOps):
         trans2: bool = False,
     ) -> Floats2d:
         """Multiply two matrices, each transposed first if asked for, as `Ops.gemm` does."""
-        kernels = kernels_for(x)
-        is_plain = all(a.dtype == "float32" and a.flags.c_contiguous for a in (x, y))
-        if kernels is None or out is not None or trans1 or not trans2 or not is_plain:
+        compiled = kernels_for(x)
+        arrays = (x, y) if out is None else (x, y, out)
+        is_plain = all(a.dtype == "float32" and a.flags.c_contiguous for a in arrays)
+        if compiled is None or trans1 or not trans2 or not is_plain:
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
-        product: Any = numpy.empty((len(x), len(y)), dtype="float32")
-        in_parts(lambda first, last: kernels.product(x, y, first, last, product), len(x))
+        product: Any = numpy.empty((len(x), len(y)), dtype="float32") if out is None else out
+        in_parts(lambda first, last: compiled.product(x, y, first, last, product), len(x))
         return product
+
+    def cblas(self) -> Any:  # noqa: ANN401
+        """Return the products that spaCy's parser calls from C."""
+        return super().cblas() if chosen_kernels() == NONE else kernels.make_cblas()
 
 
 def use_kernel_ops(model: Model) -> None:

@@ -6,7 +6,7 @@ them. The assignments to the pipeline come last.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
@@ -20,7 +20,7 @@ from spacy.ml.models.tok2vec import (
     MultiHashEmbed,
     build_hash_embed_cnn_tok2vec,
 )
-from spacy.pipeline import EntityRecognizer
+from spacy.pipeline import AttributeRuler, EntityRecognizer
 from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Config, Model, noop
@@ -30,6 +30,7 @@ from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRO
 from ..compute.ops import use_kernel_ops
 from ..ner.transition.component import BatchEntityRecognizer
 from ..ner.transition.states import NUM_FEATURES
+from .attribute_ruler import INDEXED_ATTRIBUTE_RULER, IndexedAttributeRuler
 from .config import (
     ARCHITECTURES,
     CNNS,
@@ -164,21 +165,23 @@ class Plan(NamedTuple):
 
 
 def accelerate(nlp: Language, keep_ner: bool = False) -> Acceleration:
-    """Replace layers of a trained pipeline, and its ner, by our faster ones, with the same weights.
+    """Replace layers and components of a trained pipeline by our faster ones, with its weights.
 
     Each MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy is replaced, in all
     components, disabled ones too. spaCy's ner becomes batch_ner, with its name, place, model and
-    settings. Predictions stay the same, up to the rounding of float32. What cannot be replaced
-    stays as it is, and the result gives the reason.
+    settings, and its attribute_ruler becomes indexed_attribute_ruler, with its patterns.
+    Predictions stay the same, up to the rounding of float32. What cannot be replaced stays as it
+    is, and the result gives the reason.
 
     The pipeline is changed in place, and so is its config: once it is saved, spacy.load needs only
-    that this package is installed. The other layers use our faster matrix products as well. They
-    do so after loading too, unless the config has another callback as nlp.after_pipeline_creation.
+    that this package is installed. All other layers, such as the parser's, use our faster matrix
+    products. They do so after loading too, unless the config has another callback as
+    nlp.after_pipeline_creation.
 
-    A component that was sourced from a pipeline in memory is shared by both pipelines, and changes
-    in both; a ner stays spaCy's in the other one. To avoid that, accelerate before sourcing, or
-    load the other pipeline again. An optimizer starts anew on the replaced layers: save a pipeline
-    with averaged weights before it is accelerated.
+    A component that was sourced from a pipeline in memory is shared by both pipelines, and its
+    layers change in both; ner and attribute_ruler stay spaCy's in the other one. To avoid that,
+    accelerate before sourcing, or load the other pipeline again. An optimizer starts anew on the
+    replaced layers: save a pipeline with averaged weights before it is accelerated.
 
     nlp (Language): The pipeline.
     keep_ner (bool): Whether spaCy's ner stays.
@@ -194,7 +197,7 @@ def accelerate(nlp: Language, keep_ner: bool = False) -> Acceleration:
     done = Acceleration()
     plans: list[Plan] = []
     made: Made = {}
-    recognizers: list[NewRecognizer] = []
+    components: list[NewComponent] = []
     for name, pipe in nlp.components:
         sections = list(list_sections(config["components"][name], (), None))
         done.already.extend(
@@ -214,18 +217,20 @@ def accelerate(nlp: Language, keep_ner: bool = False) -> Acceleration:
             for s in sections
             if s.path in reasons
         )
-        if not keep_ner:
-            recognizers += plan_recognizer(nlp, name, pipe, config["components"][name], done)
+        component = plan_component(nlp, name, pipe, config["components"][name], done, keep_ner)
+        if component is not None:
+            components.append(component)
     replaced = {("components", plan.name, *s.path): s for plan in plans for s in plan.sections}
     new = Rewriter(replaced).rewrite(nlp.config, config)
-    for each in recognizers:
-        new["components"][each.name] = new_config(each, new["components"][each.name])
+    for component in components:
+        settings = new["components"][component.name]
+        new["components"][component.name] = new_config(component, settings)
     for plan in (plan for plan in plans if plan.swaps):
         model = swap_nodes(plan.pipe.model, plan.swaps)
         if model is not plan.pipe.model:
             plan.pipe.model = model
-    for each in recognizers:
-        put_in_place(nlp, each, new["components"][each.name])
+    for component in components:
+        put_in_place(nlp, component, new["components"][component.name])
     if done.replaced:
         make_use_product_ops_v1()(nlp)
         if new["nlp"].get("after_pipeline_creation") is None:
@@ -386,30 +391,96 @@ def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optiona
     return hindrance
 
 
-FACTORY = "batch_ner"
 # Where the config of a component says what it is.
 FACTORY_PATH = "factory"
-_SPACYS = ("ner", "beam_ner")
+BATCH_NER = "batch_ner"
+_NERS = ("ner", "beam_ner")
+_ATTRIBUTE_RULER = "attribute_ruler"
 _MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
 
 
-class NewRecognizer(NamedTuple):
-    """A batch_ner that is to take the place of spaCy's ner.
+class NewComponent(NamedTuple):
+    """A component of ours that is to take the place of one of spaCy's.
 
     name: The name of both in the pipeline.
-    old, new: The components. The new one gets its model when it takes the place.
+    factory: The new one's factory.
+    old, new: The components. A new recognizer gets its model when it takes the place.
     meta: What spaCy keeps of the new one's factory.
     """
 
     name: str
-    old: EntityRecognizer
-    new: BatchEntityRecognizer
+    factory: str
+    old: Any
+    new: Any
     meta: FactoryMeta
 
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """The default settings of the new one."""
-        return deepcopy(self.meta.default_config or {})
+
+def plan_component(
+    nlp: Language,
+    name: str,
+    pipe: object,
+    config: dict[str, Any],
+    done: Acceleration,
+    keep_ner: bool,
+) -> Optional[NewComponent]:
+    """Make the component of ours for a recognizer or attribute ruler that can be replaced.
+
+    The old component stays as it is.
+
+    config (dict[str, Any]): The component's config, without variables.
+    done (Acceleration): The report, to which such components are added.
+    """
+    factory = config[FACTORY_PATH]
+    make: Callable[[Any], Any]
+    if isinstance(pipe, EntityRecognizer):
+        new_factory, make = BATCH_NER, _make_recognizer
+        hindrance = find_hindrance(pipe, config)
+    elif isinstance(pipe, AttributeRuler):
+        new_factory, make = INDEXED_ATTRIBUTE_RULER, _make_ruler
+        hindrance = _class_hindrance(pipe, AttributeRuler, factory, [_ATTRIBUTE_RULER])
+    else:
+        return None
+    if isinstance(pipe, (BatchEntityRecognizer, IndexedAttributeRuler)):
+        done.already.append(Already(name, FACTORY_PATH, factory))
+    elif new_factory == BATCH_NER and keep_ner:
+        pass
+    elif hindrance is not None:
+        done.left.append(Left(name, FACTORY_PATH, factory, hindrance))
+    else:
+        done.replaced.append(Replaced(name, FACTORY_PATH, factory, new_factory))
+        return NewComponent(name, new_factory, pipe, make(pipe), nlp.get_factory_meta(new_factory))
+    return None
+
+
+def new_config(component: NewComponent, config: dict[str, Any]) -> dict[str, Any]:
+    """Write a component's config anew: its settings stay, those of the new factory are added."""
+    defaults = deepcopy(component.meta.default_config or {})
+    return {**defaults, **config, FACTORY_PATH: component.factory}
+
+
+def put_in_place(nlp: Language, component: NewComponent, config: dict[str, Any]) -> None:
+    """Let a component of ours take the place of spaCy's in a pipeline, with a config of its own.
+
+    spaCy's replace_pipe builds a component, and forgets who listens to whom, and what is disabled.
+    """
+    name = component.name
+    if isinstance(component.new, BatchEntityRecognizer):
+        component.new.model = component.old.model
+    nlp._components[nlp.component_names.index(name)] = (name, component.new)
+    nlp._pipe_meta[name] = component.meta
+    nlp._pipe_configs[name] = Config(config)
+
+
+def _class_hindrance(
+    pipe: object, expected: type, factory: str, factories: Sequence[str]
+) -> Optional[str]:
+    """Say why a component isn't spaCy's own; None if it is."""
+    kind = type(pipe)
+    if kind is not expected:
+        return f"it is a {kind.__module__}.{kind.__qualname__}, and not spaCy's {expected.__name__}"
+    if factory not in factories:
+        return f"its factory is another than spaCy's {' and '.join(factories)}"
+    return None
 
 
 def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[str]:
@@ -417,11 +488,9 @@ def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[s
 
     config (dict[str, Any]): The component's config, without variables.
     """
-    kind = type(pipe)
-    if kind is not EntityRecognizer:
-        return f"it is a {kind.__module__}.{kind.__qualname__}, and not spaCy's EntityRecognizer"
-    if config[FACTORY_PATH] not in _SPACYS:
-        return f"its factory is another than spaCy's {' and '.join(_SPACYS)}"
+    hindrance = _class_hindrance(pipe, EntityRecognizer, config[FACTORY_PATH], _NERS)
+    if hindrance is not None:
+        return hindrance
     if pipe.cfg["beam_width"] != 1:
         width = pipe.cfg["beam_width"]
         return f"with beam_width = {width}, batch_ner predicts by spaCy's code, and is no faster"
@@ -436,52 +505,13 @@ def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[s
     return None
 
 
-def plan_recognizer(
-    nlp: Language,
-    name: str,
-    pipe: object,
-    config: dict[str, Any],
-    done: Acceleration,
-) -> list[NewRecognizer]:
-    """Make the batch_ner for a component, if it is a recognizer that can be replaced.
-
-    The component stays as it is.
-
-    config (dict[str, Any]): The component's config, without variables.
-    done (Acceleration): The report, to which recognizers are added.
-    """
-    if not isinstance(pipe, EntityRecognizer):
-        return []
-    factory = config[FACTORY_PATH]
-    if isinstance(pipe, BatchEntityRecognizer):
-        done.already.append(Already(name, FACTORY_PATH, factory))
-        return []
-    hindrance = find_hindrance(pipe, config)
-    if hindrance is not None:
-        done.left.append(Left(name, FACTORY_PATH, factory, hindrance))
-        return []
-    done.replaced.append(Replaced(name, FACTORY_PATH, factory, FACTORY))
-    return [_make_recognizer(nlp, name, pipe)]
+def _make_ruler(pipe: AttributeRuler) -> IndexedAttributeRuler:
+    new = IndexedAttributeRuler(pipe.vocab, pipe.name, validate=pipe.validate, scorer=pipe.scorer)
+    new.add_patterns(pipe.patterns)
+    return new
 
 
-def new_config(recognizer: NewRecognizer, config: dict[str, Any]) -> dict[str, Any]:
-    """Write the config of a recognizer anew: its settings stay, those of batch_ner are added."""
-    return {**recognizer.defaults, **config, FACTORY_PATH: FACTORY}
-
-
-def put_in_place(nlp: Language, recognizer: NewRecognizer, config: dict[str, Any]) -> None:
-    """Let a batch_ner take the place of spaCy's ner in a pipeline, with a config of its own.
-
-    spaCy's replace_pipe builds a component, and forgets who listens to whom, and what is disabled.
-    """
-    name = recognizer.name
-    recognizer.new.model = recognizer.old.model
-    nlp._components[nlp.component_names.index(name)] = (name, recognizer.new)
-    nlp._pipe_meta[name] = recognizer.meta
-    nlp._pipe_configs[name] = Config(config)
-
-
-def _make_recognizer(nlp: Language, name: str, pipe: EntityRecognizer) -> NewRecognizer:
+def _make_recognizer(pipe: EntityRecognizer) -> BatchEntityRecognizer:
     # spaCy's constructor gives the model as many outputs as there are actions, and new layers even
     # if there are as many already. So the new component gets the model when it is in place.
     stand_in: Model = noop()
@@ -502,7 +532,7 @@ def _make_recognizer(nlp: Language, name: str, pipe: EntityRecognizer) -> NewRec
     new.cfg = cfg
     new._multitasks = pipe._multitasks
     new._rehearsal_model = pipe._rehearsal_model
-    return NewRecognizer(name, pipe, new, nlp.get_factory_meta(FACTORY))
+    return new
 
 
 def _is_parser(model: object, settings: dict[str, Any]) -> bool:

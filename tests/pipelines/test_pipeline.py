@@ -732,7 +732,7 @@ def test_real_pipeline_predicts_the_same(
     texts = sentences(shared)[:1500]
     ours, theirs = load_english(), load_english()
     done = accelerate(ours)
-    assert (len(done.replaced), done.already, done.left) == (7, [], [])
+    assert (len(done.replaced), done.already, done.left) == (8, [], [])
     ours.to_disk(tmp_path / "ours")
     with pytest.warns(UserWarning, match="W095"):
         loaded = spacy.load(tmp_path / "ours")
