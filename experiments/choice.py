@@ -5,7 +5,7 @@ mean of these scores is what a user of a new corpus can expect from the choice, 
 error over corpora says how sure that is.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy
@@ -76,7 +76,8 @@ def render_choice(runs: Runs) -> str:
     by_size = {
         title: collect_gains(runs, CANDIDATES | BASELINES, size) for title, size in SIZES.items()
     }
-    by_size["all sizes"] = mean_over_sizes(list(by_size.values()))
+    # Only of corpora with runs of all sizes, so that candidates stay comparable.
+    by_size["all sizes"] = sum(by_size.values(), start=0 * by_size["whole"]) / len(SIZES)
     rows = [
         [name, *(_shown_gains(gains.loc[name]) for gains in by_size.values())]
         for name in (*CANDIDATES, *BASELINES)
@@ -98,11 +99,6 @@ def render_choice(runs: Runs) -> str:
         "others choose among the candidates with runs on all corpora."
     )
     return f"{note}\n\n{markdown(['settings', *by_size], rows)}"
-
-
-def mean_over_sizes(by_size: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
-    """Return the mean gains of candidates over the sizes that each corpus has runs of."""
-    return pandas.concat(by_size).groupby(level=0, sort=False).mean()
 
 
 def choose(gains: pandas.DataFrame) -> Choice | None:
