@@ -72,12 +72,6 @@ def test_changes_are_independent_of_their_neighbours() -> None:
     assert_binomial(int((changed[1:] & changed[:-1]).sum()), len(changed), 0.09)
 
 
-def test_a_drawn_character_may_be_the_same_by_chance() -> None:
-    size = 100_000
-    noisy = CharNoise(0.5, "ab", mask_share=0).change("a" * size, rng())
-    assert_binomial(noisy.count("b"), size, 0.25)
-
-
 def test_level_0_changes_nothing_and_level_1_everything() -> None:
     text = "Tea for\t2"
     assert CharNoise(0, ALPHABET).change(text, rng()) == text

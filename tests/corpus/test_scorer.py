@@ -8,7 +8,7 @@ import pytest
 import spacy
 import srsly
 from spacy.language import Language
-from spacy.training import Corpus, Example
+from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from thinc.api import Config
@@ -80,22 +80,6 @@ def test_null_as_training_corpus_leaves_the_scores_of_spacy(tmp_path: Path) -> N
     with pytest.warns(UserWarning, match=r"not scored: The scorer's training corpus is null\. Set"):
         scores = nlp.evaluate(list(Corpus(path)(nlp)))
     assert "ents_f" in scores and "ents_seen_f" not in scores
-
-
-def test_damaged_training_corpus_is_an_error(tmp_path: Path) -> None:
-    nlp = make_ner(write_corpus(tmp_path / "train.spacy", make_docs()))
-    examples = list(Corpus(tmp_path / "train.spacy")(nlp))
-    (tmp_path / "train.spacy").write_bytes(b"x")
-    with pytest.raises(ValueError, match=r"train\.spacy is cut off, or no \.spacy file at all"):
-        nlp.evaluate(examples)
-
-
-def test_training_corpus_without_entities_is_an_error(tmp_path: Path) -> None:
-    docs = make_docs()
-    rain = [doc for doc in docs if not doc.ents]
-    score = make_seen_unseen_scorer_v1(write_corpus(tmp_path / "train.spacy", rain))
-    with pytest.raises(ValueError, match=r"training corpus at .*train\.spacy has no entities"):
-        score([Example(doc, doc) for doc in docs])
 
 
 def test_scorer_survives_the_pipeline_s_round_trip(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from spacy_multihash.inspection.rows import (
     inspect_collisions,
     inspect_table,
     inspect_word,
-    list_suspicions,
     symbols_of,
 )
 from spacy_multihash.inspection.symbols import find_ngram_texts
@@ -125,29 +124,11 @@ def test_chance_of_collisions_is_that_of_the_closed_forms() -> None:
     assert found.probability == pytest.approx(1 - (1 - 1 / (30**2 * 200)) ** 59)
 
 
-def test_good_seeds_lead_to_collisions_near_chance() -> None:
-    settings = {"rows": [100, 101], "importance_rows": [5000, 4999], "seeds": None}
-    nlp = weighted_pipeline(**settings)
-    for embedding in find_weighted(nlp):
-        found = inspect_collisions(embedding, KEYS)
-        for count in (found.components, found.importance, found.both):
-            assert count is not None and count.mean is not None and count.sd is not None
-            assert abs(count.actual - count.mean) <= 4 * count.sd + 2
-    for table in find_tables(nlp):
-        assert list_suspicions(inspect_table(table, KEYS)) == []
-
-
 def test_fixed_importance_has_collisions_of_components_alone() -> None:
     found = collisions(KEYS[:60], train_importance=False, append_importance=True)
     assert (found.importance, found.both) == (None, None)
     assert found.components.mean is not None
     assert found.probability == pytest.approx(found.components.mean / 60)
-
-
-def test_no_symbols_do_not_collide() -> None:
-    found = collisions(KEYS[:0])
-    assert found.both is not None
-    assert (found.both.actual, found.both.mean, found.probability) == (0, 0, 0)
 
 
 # N-grams
