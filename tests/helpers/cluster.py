@@ -5,12 +5,9 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Optional
+from typing import Optional
 
 from spacy_multihash.scale.workers import THREADS
-
-if TYPE_CHECKING:
-    from distributed import Worker
 
 
 def wait_for_workers(address: str, number: int) -> list[int]:
@@ -20,18 +17,6 @@ def wait_for_workers(address: str, number: int) -> list[int]:
     with Client(address, set_as_default=False) as client:
         wait_until(lambda: len(client.nthreads()) == number)
         return [*client.run(os.getpid).values()]
-
-
-def wait_until_idle(address: str) -> None:
-    """Wait until no worker of a scheduler executes a task, be it one that nobody waits for."""
-    from distributed import Client
-
-    with Client(address, set_as_default=False) as client:
-        wait_until(lambda: not any(client.run(_count_executing).values()))
-
-
-def _count_executing(dask_worker: "Worker") -> int:
-    return len(dask_worker.state.executing)
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 120, every: float = 0.1) -> None:

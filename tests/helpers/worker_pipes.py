@@ -1,6 +1,5 @@
 """Components that tell what becomes of them on workers, whose processes import this as --code."""
 
-import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,18 +18,6 @@ def make_noting(nlp: Language, name: str, notes: str) -> Callable[[Doc], Doc]:
 
 def _return(doc: Doc) -> Doc:
     return doc
-
-
-@Language.factory("needs_room_for_tests")
-def make_needing_room(nlp: Language, name: str, room: str) -> Callable[[Doc], Doc]:
-    """Fail as on a full disk at a text with the word FULL, until there is a file."""
-
-    def check(doc: Doc) -> Doc:
-        if "FULL" in doc.text and not Path(room).exists():
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return doc
-
-    return check
 
 
 @Language.component("strips_spaces_for_tests")

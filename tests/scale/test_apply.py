@@ -25,7 +25,7 @@ from spacy_multihash.corpus.texts import write_json_lines
 from spacy_multihash.scale.apply import Result as Applied
 from spacy_multihash.scale.apply import Shard, is_done
 from tests.helpers.cli import said
-from tests.helpers.cluster import wait_for_workers, wait_until, wait_until_idle
+from tests.helpers.cluster import wait_for_workers, wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
@@ -386,35 +386,6 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     monkeypatch.undo()
     assert f"3 of {len(NAMES)} shards were done before" in said(invoke(*args))
     assert len(contents(tmp_path / "out")) == len(NAMES)
-
-
-def test_full_disk_of_workers_ends_the_command_and_leaves_nothing_half_written(
-    model: Path, shards: Path, tmp_path: Path, scheduler: str
-) -> None:
-    # In batches of one doc, as below: probabilities differ a little between sizes of batches.
-    run(str(model), shards, tmp_path / "one", format="jsonl", batch_size=1)
-    whole, failed = contents(tmp_path / "one"), shards / "d.txt"
-    room = tmp_path / "room"
-    needing = add_pipe(model, tmp_path / "needing", "needs_room_for_tests", room=str(room))
-    lines = failed.read_text("utf8").splitlines()
-    failed.write_text("\n".join([*lines[:-1], f"FULL {lines[-1]}"]), "utf8")
-    args = [needing, shards, tmp_path / "two", "--format", "jsonl", "--code", WORKER_PIPES]
-    args += ["--batch-size", 1, "--dask", scheduler]
-    result = invoke(*args)
-    assert result.exit_code == 1
-    assert re.search(rf"{failed} failed: \[Errno {errno.ENOSPC}\] No space left", said(result))
-    assert re.search(r"[0-7] shards were written. Make room, and start", said(result))
-    # Workers of a cluster finish the shards that they have.
-    wait_until_idle(scheduler)
-    left = contents(tmp_path / "two")
-    assert left and left.items() <= whole.items() and "d.jsonl" not in left
-    room.touch()
-    result = invoke(*args)
-    assert result.exit_code == 0
-    assert f"{len(left)} of {len(NAMES)} shards were done before" in said(result)
-    found = contents(tmp_path / "two")
-    assert b"FULL" in found.pop("d.jsonl")
-    assert found == {name: data for name, data in whole.items() if name != "d.jsonl"}
 
 
 @pytest.mark.parametrize("seconds", [-9, 9])
