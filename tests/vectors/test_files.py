@@ -60,6 +60,7 @@ def test_text_is_what_spacy_reads(tmp_path: Path) -> None:
     from spacy.training.initialize import read_vectors
 
     write_table(tmp_path / "out.txt.gz", make_table(X))
+    assert (tmp_path / "out.txt.gz").read_bytes()[4:8] == bytes(4)  # no date of today
     data, keys, _ = read_vectors(tmp_path / "out.txt.gz", 0)
     assert keys == WORDS
     numpy.testing.assert_array_equal(data, X)
