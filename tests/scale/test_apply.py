@@ -474,7 +474,11 @@ def test_other_work_is_refused_unless_forced(
     with pytest.raises(ValueError, match="was started with {'spacy': '3.0.0'}"):
         run(str(model), shards, output)
     (shards / "c.txt").unlink()
+    hidden = output / ".snapshot" / "c.spacy"
+    hidden.parent.mkdir()
+    hidden.touch()
     result = run(str(model), shards, output, format="jsonl", force=True)
+    hidden.unlink()  # which isn't a file of apply
     assert (result.before, len(result.done)) == (0, len(NAMES) - 1)
     assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
 
