@@ -301,7 +301,7 @@ cdef _decode(
         R = 0
         for part in range(d.S):
             R += ends[part] - begins[part]
-    cdef int64_t[:, ::1] entities = (found := numpy.empty((3, R), dtype="int64"))
+    cdef int64_t[:, ::1] entities = (spans := numpy.empty((3, R), dtype="int64"))
     cdef int64_t[:, ::1] states
     cdef float[:, ::1] hidden
     cdef uint8_t[:, ::1] which
@@ -321,7 +321,7 @@ cdef _decode(
         failed = kernels.decode(&m, &d)
     if failed:
         raise MemoryError
-    return (*visited, layer, pieces) if training else found[:, : d.entities]
+    return (*visited, layer, pieces) if training else spans[:, : d.entities]
 
 
 cdef Layer read_layer(layer, int nI):

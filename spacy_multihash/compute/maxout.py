@@ -64,7 +64,7 @@ class Docs(NamedTuple):
         return self.pad + int(self.lengths.sum()) + 2 * self.after * len(self.lengths)
 
 
-class Tape(NamedTuple):
+class Cache(NamedTuple):
     """What the backward pass needs of M rows.
 
     which (M, nO) uint8: The piece that was the largest, the first of equals. With `relu`, 1 where
@@ -79,8 +79,8 @@ class Tape(NamedTuple):
 
 def forward(
     X: Array, layer: Layer, docs: Docs, *, mask: Optional[Array] = None, is_train: bool = False
-) -> tuple[Array, Optional[Tape]]:
-    """Compute a layer: X (N, nI) float32 contiguous -> Y (M, nO), and a tape in training.
+) -> tuple[Array, Optional[Cache]]:
+    """Compute a layer: X (N, nI) float32 contiguous -> Y (M, nO), and a cache in training.
 
     mask (Optional[Array]): Of dropout, (M, nO).
     """
@@ -89,20 +89,20 @@ def forward(
         return _forward(X, layer, docs, mask)
     shape = docs.rows, len(layer.W)
     Y = numpy.empty(shape, dtype="float32")
-    tape = None
+    cache = None
     if is_train:
         norm = layer.G is not None
-        tape = Tape(
+        cache = Cache(
             numpy.empty(shape, dtype="uint8"),
             numpy.empty(shape, dtype="float32") if norm else None,
             numpy.empty(len(Y), dtype="float32") if norm else None,
         )
 
     def compute(first: int, last: int) -> None:
-        kernels.maxout(X, layer, docs, first, last, Y, mask, *(tape or ()))
+        kernels.maxout(X, layer, docs, first, last, Y, mask, *(cache or ()))
 
     in_parts(compute, len(Y))
-    return Y, tape
+    return Y, cache
 
 
 def backward(
@@ -110,7 +110,7 @@ def backward(
     X: Array,
     layer: Layer,
     docs: Docs,
-    tape: Tape,
+    cache: Cache,
     gradients: tuple[Array, Array, Optional[Array], Optional[Array]],
     *,
     mask: Optional[Array] = None,
@@ -122,8 +122,8 @@ def backward(
     kernels = kernels_for(X)
     d_inner = dY if mask is None else dY * mask
     if kernels is None:
-        return _backward(dY, d_inner, X, layer, docs, tape, gradients)
-    which, Xhat, scale = tape
+        return _backward(dY, d_inner, X, layer, docs, cache, gradients)
+    which, Xhat, scale = cache
     d_sums, dX = numpy.empty_like(dY), numpy.empty_like(X)
 
     def to_sums(first: int, last: int) -> None:
@@ -146,16 +146,18 @@ def backward(
 
 def _forward(
     X: Array, layer: Layer, docs: Docs, mask: Optional[Array]
-) -> tuple[Array, Optional[Tape]]:
+) -> tuple[Array, Optional[Cache]]:
     xp, (nO, nP, columns) = get_array_module(X), layer.W.shape
     windows = _windows(X, _reads(docs, layer))
     if xp is not numpy and layer.G is not None and not layer.relu:
         by_piece = layer.W.transpose(1, 0, 2).reshape(nP * nO, columns)
         b = xp.ascontiguousarray(layer.b.T)
         Y = xp.empty((len(windows), nO), dtype="float32")
-        tape = Tape(xp.empty(Y.shape, "uint8"), xp.empty_like(Y), xp.empty(len(Y), "float32"))
+        cache = Cache(xp.empty(Y.shape, "uint8"), xp.empty_like(Y), xp.empty(len(Y), "float32"))
         sums = windows @ by_piece.T
-        gpu.maxout_norm_forward(sums, b, layer.G, layer.beta, Y, tape.Xhat, tape.scale, tape.which)
+        gpu.maxout_norm_forward(
+            sums, b, layer.G, layer.beta, Y, cache.Xhat, cache.scale, cache.which
+        )
     else:
         sums = windows @ layer.W.reshape(nO * nP, columns).T + layer.b.reshape(-1)
         sums = sums.reshape(len(windows), nO, nP)
@@ -169,12 +171,12 @@ def _forward(
             scale = 1 / xp.sqrt((centred**2).mean(axis=1) + numpy.float32(1e-8))
             Xhat = centred * scale[:, None]
             Y = Xhat * layer.G + layer.beta
-        tape = Tape(which, Xhat, scale)
+        cache = Cache(which, Xhat, scale)
     if mask is not None:
         Y *= mask
     if layer.residual:
         Y += _centre(windows, X.shape[1])
-    return Y, tape
+    return Y, cache
 
 
 def _backward(
@@ -183,11 +185,11 @@ def _backward(
     X: Array,
     layer: Layer,
     docs: Docs,
-    tape: Tape,
+    cache: Cache,
     gradients: tuple[Array, Array, Optional[Array], Optional[Array]],
 ) -> Array:
     xp, (nO, nP, columns) = get_array_module(X), layer.W.shape
-    which, Xhat, scale = tape
+    which, Xhat, scale = cache
     dW, db, dG, dbeta = gradients
     if dG is not None:
         dG += (d_inner * Xhat).sum(axis=0)

@@ -62,15 +62,15 @@ def forward(
         )
     X = model.ops.as_contig(X, dtype="float32")
     layer, docs = Layer(*parameters(model)), Docs(numpy.array([len(X)]))
-    Y, tape = maxout_forward(X, layer, docs, is_train=is_train)
+    Y, cache = maxout_forward(X, layer, docs, is_train=is_train)
     Y_info = ArrayInfo.from_array(Y)
 
     def backprop(dY: Floats2d) -> Floats2d:
-        if not is_train or tape is None:
+        if not is_train or cache is None:
             raise ValueError("Layer 'maxout_norm' cannot go back from a prediction: train instead.")
         dY = model.ops.as_contig(dY, dtype="float32")
         Y_info.check_consistency(dY)
-        return maxout_backward(dY, X, layer, docs, tape, gradients(model))
+        return maxout_backward(dY, X, layer, docs, cache, gradients(model))
 
     return Y, backprop
 

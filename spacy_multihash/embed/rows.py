@@ -89,7 +89,8 @@ def seeds_of(model: RowLayer) -> list[int]:
 
 def hashed_by(model: RowLayer) -> tuple[int, int, int]:
     """Return the number of rows, the number of hash functions and the seed of a layer."""
-    return tuple(model.attrs[name].value for name in ("nV", "num_hashes", "seed"))
+    attrs = model.attrs
+    return attrs["nV"].value, attrs["num_hashes"].value, attrs["seed"].value
 
 
 def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:

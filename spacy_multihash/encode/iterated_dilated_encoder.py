@@ -12,7 +12,7 @@ from ..common.nodes import LINEAR, no_backprop
 from ..common.pinned import Pinned
 from ..common.types import Array
 from ..compute.dropout_masks import draw_mask
-from ..compute.maxout import Docs, Layer, Tape, backward
+from ..compute.maxout import Cache, Docs, Layer, backward
 from ..compute.maxout import forward as maxout_forward
 from ..compute.maxout_norm import gradients
 from .docs import EncoderModel, check_shapes, encode_at_once, join_docs, split_docs
@@ -170,20 +170,20 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, Pas
     X, lengths = join_docs(ops, Xs, model.get_dim("nI"))
     docs = Docs(lengths)
     passes: list[Array] = []
-    kept: list[tuple[Array, Optional[Tape], Optional[Array]]] = []
+    caches: list[tuple[Array, Optional[Cache], Optional[Array]]] = []
     for step in steps:
-        Y, tape = maxout_forward(X, step.layer, docs, is_train=True)
+        Y, cache = maxout_forward(X, step.layer, docs, is_train=True)
         mask = draw_mask(ops, Y.shape, rate) if step.ends else None
         if mask is not None:
             Y *= mask
-        kept.append((X, tape, mask))
+        caches.append((X, cache, mask))
         passes += [Y] * step.ends
         X = Y
 
     def backprop(d_passes: Sequence[Optional[Floats2d]]) -> list[Floats2d]:
         later = list(d_passes)
         dY: Array = ops.alloc2f(*passes[-1].shape)
-        for step, (X, tape, mask) in zip(reversed(steps), reversed(kept), strict=True):
+        for step, (X, cache, mask) in zip(reversed(steps), reversed(caches), strict=True):
             d_pass = later.pop() if step.ends else None
             if d_pass is not None:
                 dY = dY + d_pass
@@ -191,7 +191,12 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, Pas
                 dY = dY * mask
             d_params = _gradients(model, step)
             dY = backward(
-                ops.as_contig(dY, dtype="float32"), X, step.layer, docs, cast(Tape, tape), d_params
+                ops.as_contig(dY, dtype="float32"),
+                X,
+                step.layer,
+                docs,
+                cast(Cache, cache),
+                d_params,
             )
         return split_docs(dY, Xs)
 

@@ -10,7 +10,7 @@ from ..common.nodes import no_backprop
 from ..common.pinned import Pinned
 from ..common.types import Array
 from ..compute.dropout_masks import draw_mask
-from ..compute.maxout import Docs, Layer, Tape, backward
+from ..compute.maxout import Cache, Docs, Layer, backward
 from ..compute.maxout import forward as maxout_forward
 from ..compute.maxout_norm import MaxoutNorm, gradients, parameters
 from .docs import EncoderModel, check_shapes, encode_at_once, join_docs, split_docs
@@ -70,19 +70,19 @@ def forward(
     ]
     rate = model.attrs["dropout_rate"] if is_train else 0.0
     rows: Array = model.ops.xp.concatenate([model.ops.alloc2f(1, nO), X])
-    kept: list[tuple[Array, Optional[Tape], Optional[Array]]] = []
+    caches: list[tuple[Array, Optional[Cache], Optional[Array]]] = []
     for layer, docs in zip(layers, shapes, strict=True):
         mask = draw_mask(model.ops, (docs.rows, nO), rate)
-        Y, tape = maxout_forward(rows, layer, docs, mask=mask, is_train=is_train)
-        kept.append((rows, tape, mask))
+        Y, cache = maxout_forward(rows, layer, docs, mask=mask, is_train=is_train)
+        caches.append((rows, cache, mask))
         rows = Y
 
     def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
         check_shapes(model, "a gradient", dYs, [X.shape for X in Xs])
         dY = model.ops.xp.concatenate([model.ops.alloc2f(1, nO), join_docs(model.ops, dYs, nO)[0]])
-        steps = zip(model.layers, layers, shapes, kept, strict=True)
-        for node, layer, docs, (X, tape, mask) in reversed(list(steps)):
-            dY = backward(dY, X, layer, docs, tape, gradients(node), mask=mask)
+        steps = zip(model.layers, layers, shapes, caches, strict=True)
+        for node, layer, docs, (X, cache, mask) in reversed(list(steps)):
+            dY = backward(dY, X, layer, docs, cache, gradients(node), mask=mask)
         return split_docs(dY[1:], Xs)
 
     return split_docs(rows[1:], Xs), backprop if is_train else no_backprop(NAME)

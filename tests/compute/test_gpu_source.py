@@ -172,11 +172,11 @@ def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
     X, dY = random_vectors(n, 7), random_vectors(n, 5, seed=1)
     layer, docs = maxout.Layer(*parameters(model)), maxout.Docs(numpy.array([n]))
     former = use_kernels("none")
-    expected, tape = maxout.forward(X, layer, docs)
+    expected, cache = maxout.forward(X, layer, docs)
     _, backprop = model.begin_update(X)
     dX = backprop(dY)
     use_kernels(former)
-    assert tape is not None
+    assert cache is not None
     W, b, G, beta = layer.params
     sums, b = X @ W.transpose(1, 0, 2).reshape(nP * 5, 7).T, numpy.ascontiguousarray(b.T)
 
@@ -186,9 +186,9 @@ def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
     assert_allclose(out, expected, atol=1e-5)
     gpu.maxout_norm_forward(sums, b, G, beta, out, Xhat, scale, which)
     assert_allclose(out, expected, atol=1e-5)
-    assert_allclose(Xhat, tape.Xhat, atol=1e-5)
-    assert_allclose(scale, tape.scale, rtol=1e-4)
-    assert_array_equal(which, tape.which)
+    assert_allclose(Xhat, cache.Xhat, atol=1e-5)
+    assert_allclose(scale, cache.scale, rtol=1e-4)
+    assert_array_equal(which, cache.which)
 
     d_sums = gpu.maxout_norm_backward(dY, G, Xhat, scale, which, nP)
     assert_allclose(d_sums @ W.reshape(5 * nP, 7), dX, atol=1e-4)

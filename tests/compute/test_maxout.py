@@ -33,13 +33,13 @@ def everything(
     kernels: str, X: numpy.ndarray, dY: numpy.ndarray, layer: Layer, docs: Docs, mask: Any
 ) -> list[Any]:
     former = use_kernels(kernels)
-    Y, tape = forward(X, layer, docs, mask=mask, is_train=True)
-    assert tape is not None
+    Y, cache = forward(X, layer, docs, mask=mask, is_train=True)
+    assert cache is not None
     assert_array_equal(forward(X, layer, docs, mask=mask)[0], Y)
     gradients = [None if param is None else numpy.ones_like(param) for param in layer.params]
-    dX = backward(dY, X, layer, docs, tape, tuple(gradients), mask=mask)
+    dX = backward(dY, X, layer, docs, cache, tuple(gradients), mask=mask)
     use_kernels(former)
-    return [Y, tape.which, dX, *gradients]
+    return [Y, cache.which, dX, *gradients]
 
 
 def assert_same(X: numpy.ndarray, layer: Layer, docs: Docs, mask: Any, seed: int = 0) -> None:
