@@ -9,6 +9,7 @@ from thinc.api import Config
 from typer.testing import CliRunner, Result
 
 from spacy_multihash import read_tables
+from spacy_multihash.cli._shards import Shards
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_tables import init_tables
 from tests.helpers.cli import said
@@ -185,3 +186,12 @@ def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
 def test_stdout_holds_the_tables_alone(config: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spacy", "multihash", "init-tables", str(config)]
     assert sizes(run_into(command, "file", tmp_path)) == {"NORM": 12, "SHAPE": 6}
+
+
+def test_files_beside_docs_are_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.spacy", "b.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in Shards.of(tmp_path).paths] == ["a.spacy"]
+    assert "b.txt" in capsys.readouterr().err
