@@ -47,7 +47,6 @@ from ..fit.scores import (
     SplitScores,
     folder_size,
     has_exclusive_labels,
-    measure_speeds,
     score_entities,
     score_texts,
 )
@@ -56,6 +55,7 @@ from ..inspection.errors import find_mistakes
 from ..inspection.errors_page import render_mistakes
 from ..inspection.page import Html
 from ..ner.calibration import is_at_edge
+from ..pipelines.compare import tokens_per_second
 from ..pipelines.compress import Precisions, compress
 from ._util import load_pipeline, msg, naming_config, parse_overrides, show_table
 from .calibrate import calibrate, find_recognizer, set_temperature
@@ -190,8 +190,11 @@ class Fit:
         self.folder, self.options = folder, options
         self.record_path, self.model = folder / "fit.json", folder / "model"
         self.corpus, self.config_path = folder / "corpus", folder / "config.cfg"
+        for path in filter(None, (options.data, options.dev, options.test)):
+            if folder.resolve() in path.resolve().parents:
+                raise ValueError(f"{path} is in {folder}, which is written. Give another --output.")
         self.record: dict[str, Any] = {"options": options.as_json(), "done": {}}
-        self.history: Optional[History] = None
+        self.in_training: Optional[tuple[Path, History]] = None
         if self.record_path.is_file():
             earlier = srsly.read_json(self.record_path)
             if changed := _changes(earlier["options"], self.record["options"]):
@@ -353,9 +356,9 @@ class Fit:
         bar = tqdm(desc="Training", bar_format=BAR, leave=False, disable=None, smoothing=0.1)
 
         def show(history: History, last: Optional[int]) -> None:
-            if self.history is None:
+            if self.in_training is None:
                 bar.initial = history.step
-            self.history = history
+            self.in_training = model, history
             bar.total, bar.n = last, history.step
             step, score = history.best
             bar.set_postfix_str(f"best F1 {percent(score)} at step {step:,}", refresh=False)
@@ -365,10 +368,9 @@ class Fit:
                 spent = duration(history.seconds)
                 typer.echo(f"step {step:,}: F1 {percent(score)} on dev, {spent}", err=True)
 
-        self.history = None
         with bar, naming_config(config_path):
             history = train(config, model, checkpoint, show)
-        self.history = None
+        self.in_training = None
         return vars(history)
 
     def show_training(self, what: str, trained: Mapping[str, Any]) -> None:
@@ -441,7 +443,7 @@ class Fit:
             names[_BASELINE] = ("baseline", self.folder / "baseline" / "model")
         pipelines = {name: load_pipeline(path) for name, (_, path) in names.items()}
         texts = [doc.text for doc in read_docs(self.corpus / "dev.spacy", Vocab())]
-        speeds = measure_speeds([*pipelines.values()], texts)
+        speeds = tokens_per_second([*pipelines.values()], texts)
         arms = [
             Arm(name, self.score(nlp), History(**done[step]), folder_size(path), speed)
             for (name, (step, path)), nlp, speed in zip(
@@ -533,13 +535,12 @@ class Fit:
     def state(self) -> str:
         """Say what is there after an interruption."""
         again = "To go on, run the same command."
-        if self.history is None or not self.history.curve:
+        if self.in_training is None:
             return again
-        step, score = self.history.best
-        return (
-            f"The best model so far is in {self.model}: F1 {percent(score)} at step {step:,}. "
-            f"{again}"
-        )
+        model, history = self.in_training
+        step, score = history.best
+        best = f"The best model so far is in {model}: F1 {percent(score)} at step {step:,}."
+        return f"{best} {again}"
 
 
 def check_options(options: Options, package: Optional[str]) -> None:

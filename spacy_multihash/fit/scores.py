@@ -1,10 +1,8 @@
-"""Scores of a trained pipeline with intervals, its size, and its speed on this machine."""
+"""Scores of a trained pipeline with intervals, and its size."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Optional
 
 import numpy
@@ -18,9 +16,6 @@ from ..inspection.errors import entities_of
 # Samples of an interval, and how many are drawn at once.
 _SAMPLES, _SAMPLE_BATCH = 1000, 50
 _LEVELS = (2.5, 97.5)
-# Speed: texts have at least so many tokens together, if there are so many, and each pipeline
-# annotates them so often.
-_SPEED_TOKENS, _ROUNDS = 10_000, 3
 Counts = tuple[int, int, int]
 
 
@@ -139,20 +134,3 @@ def f1_interval(counts: Sequence[Counts], seed: int = 0) -> tuple[float, float]:
 def folder_size(folder: Path) -> int:
     """Return the bytes of all files of a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def measure_speeds(pipelines: Sequence[Language], texts: Iterable[str]) -> list[float]:
-    """Let pipelines annotate texts in turns, and return the tokens a second of each."""
-    chosen, num_tokens = [], 0
-    for text in texts:
-        if num_tokens < _SPEED_TOKENS:
-            chosen.append(text)
-            num_tokens += len(pipelines[0].make_doc(text))
-    seconds: list[list[float]] = [[] for _ in pipelines]
-    for _ in range(_ROUNDS):
-        for nlp, own in zip(pipelines, seconds, strict=True):
-            start = perf_counter()
-            for _ in nlp.pipe(chosen):
-                pass
-            own.append(perf_counter() - start)
-    return [num_tokens / median(own) for own in seconds]

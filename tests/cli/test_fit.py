@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -232,6 +233,8 @@ REFUSALS = {
     "train.conll --package a-b": "--package must be a name of letters, digits and _",
     "train.conll --vectors nowhere": "nowhere",
     "train.conll --training.max_step 5": "--training.max_step is no option, and no setting",
+    "full/dev.conll --output full": "full/dev.conll is in full, which is written.",
+    "train.conll --dev full/dev.conll --output full --force": "full/dev.conll is in full",
     "train.conll --output full": "full is not empty, and has no run of this command",
 }
 
@@ -245,7 +248,7 @@ def test_refusal_says_what_to_do_and_leaves_nothing(args: str, folder: Path) -> 
     rows = [json.dumps({"text": f"text {i}", "cats": {"A": 1.0}}) for i in range(20)]
     (folder / "same.jsonl").write_text("\n".join(rows))
     (folder / "full").mkdir()
-    (folder / "full" / "mine.txt").touch()
+    shutil.copy("dev.conll", "full")
     before = sorted(folder.rglob("*"))
     result = invoke(*args.split())
     assert result.exit_code == 1, result.output

@@ -15,7 +15,6 @@ from spacy_multihash.fit.scores import (
     count_sentences,
     f1_interval,
     folder_size,
-    measure_speeds,
     score_entities,
     score_texts,
 )
@@ -106,10 +105,3 @@ def test_size_is_that_of_all_files(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").write_bytes(b"123")
     (tmp_path / "c").write_bytes(b"12")
     assert folder_size(tmp_path) == 5
-
-
-def test_speed_is_in_tokens_a_second() -> None:
-    nlp = spacy.blank("en")
-    texts = [doc.text for doc in make_docs(3)]
-    one, other = measure_speeds([nlp, nlp], texts)
-    assert min(one, other) > 100
