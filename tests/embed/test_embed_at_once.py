@@ -2,11 +2,11 @@ from typing import Any
 
 import numpy
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 from thinc.api import Model, fix_random_seed
 from thinc.layers.chain import forward as layer_by_layer
 
@@ -14,6 +14,7 @@ from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
 
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER"]
+VOCAB = spacy.blank("en").vocab
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
 
@@ -27,8 +28,8 @@ def embedding(width: int, num_hashes: list[int]) -> Model:
 
 def docs_of(lengths: list[int]) -> list[Doc]:
     """Docs whose words come again."""
-    draw, vocab = numpy.random.default_rng(0), Vocab()
-    return [Doc(vocab, words=[f"Word{i}" for i in draw.integers(0, 40, n)]) for n in lengths]
+    draw, vocab = numpy.random.default_rng(0), VOCAB
+    return [Doc(vocab, words=[f"{i}word{i}" for i in draw.integers(0, 40, n)]) for n in lengths]
 
 
 def assert_same(model: Model, docs: list[Doc]) -> None:
