@@ -1,11 +1,15 @@
 """`python -m spacy multihash accelerate`: put our layers and batch_ner into a trained pipeline."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Union
 
 import typer
+from spacy.vocab import Vocab
 
+from ..corpus.read import read_docs
 from ..pipelines.accelerate import Acceleration, accelerate
+from ..pipelines.compare import measure_gain
 from ._util import (
     check_apart,
     check_folder_output,
@@ -22,6 +26,9 @@ def accelerate_cli(
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     keep_ner: bool = typer.Option(False, "--keep-ner", help="Leave spaCy's ner as it is"),
+    data: Optional[Path] = typer.Option(
+        None, "--data", help="Corpus to measure the gain on: a .spacy file, or a folder"
+    ),
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file with registered functions to import"
     ),
@@ -31,13 +38,14 @@ def accelerate_cli(
     Our layers replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all
     components, disabled ones too. batch_ner replaces spaCy's ner. They have the same weights.
     Predictions stay the same. spacy.load loads the new pipeline wherever this package is installed.
+    --data measures how much faster it is on your texts, and compares what both pipelines annotate.
 
     DOCS: python -m pydoc spacy_multihash.accelerate
     """
     import_code(code)
     try:
         check_apart(output, code)
-        done = accelerate_pipeline(model, output, force=force, keep_ner=keep_ner)
+        done = accelerate_pipeline(model, output, force=force, keep_ner=keep_ner, data=data)
     except (ImportError, OSError, ValueError) as error:
         msg.fail("Cannot accelerate the pipeline", str(error))
     _show(done)
@@ -45,7 +53,12 @@ def accelerate_cli(
 
 
 def accelerate_pipeline(
-    model: Union[str, Path], output: Path, *, force: bool = False, keep_ner: bool = False
+    model: Union[str, Path],
+    output: Path,
+    *,
+    force: bool = False,
+    keep_ner: bool = False,
+    data: Optional[Path] = None,
 ) -> Acceleration:
     """Load a pipeline, accelerate it, write it, and return what was replaced.
 
@@ -55,13 +68,17 @@ def accelerate_pipeline(
         until the new one takes its place. If a command is killed in between, the next one with this
         OUTPUT puts it back.
     keep_ner (bool): Whether spaCy's ner stays as it is.
+    data (Optional[Path]): The corpus to measure the gain on: a .spacy file, or a folder.
 
     Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if something
     else has the name of the directory, or if one directory would be inside of the other.
     """
-    check_folder_output(output, model, force=force)
+    check_folder_output(output, model, data, force=force)
     nlp = load_pipeline(model)
     done = accelerate(nlp, keep_ner)
+    if data is not None:
+        texts = [doc.text for doc in read_docs(data, Vocab())]
+        done = replace(done, gain=measure_gain(load_pipeline(model), nlp, texts))
     write_pipeline(nlp, output)
     return done
 
@@ -88,3 +105,12 @@ def _show(done: Acceleration) -> None:
         [(f"{e.component}.{e.path}", e.name, e.reason) for e in done.left],
         aligns="lll",
     )
+    if done.gain is not None:
+        docs, tokens, before, after, kept = done.gain
+        show_table(
+            f"On {docs:,} docs, {tokens:,} tokens",
+            ("", "before", "after", "gain"),
+            [("tokens a second", f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}")],
+        )
+        rows = [(kind, f"{100 * share:.2f}") for kind, share in kept.items()]
+        show_table("Predictions that stay the same", ("", "%"), rows)

@@ -31,6 +31,7 @@ from ..compute.ops import use_kernel_ops
 from ..ner.transition.component import BatchEntityRecognizer
 from ..ner.transition.states import NUM_FEATURES
 from .attribute_ruler import INDEXED_ATTRIBUTE_RULER, IndexedAttributeRuler
+from .compare import Gain
 from .config import (
     ARCHITECTURES,
     CNNS,
@@ -104,6 +105,7 @@ class Acceleration:
     replaced (list[Replaced]): The layers and recognizers that were replaced.
     already (list[Already]): Those that were ours already.
     left (list[Left]): Those that stay as they are, and why.
+    gain (Optional[Gain]): What it brought on texts, if the command was given some.
 
     Printed, it is a line for each of them.
     """
@@ -111,6 +113,7 @@ class Acceleration:
     replaced: list[Replaced] = field(default_factory=list)
     already: list[Already] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    gain: Optional[Gain] = None
 
     def __repr__(self) -> str:
         """Write what `str` does, since this is what an interpreter shows."""
