@@ -520,7 +520,7 @@ class Fit:
         if self.options.textcat:
             first = {
                 "Classify the texts of a folder:": f"{python} multihash apply "
-                + shell_join([model, "TEXTS", "--output", "CLASSIFIED"])
+                + shell_join([model, "TEXTS", "CLASSIFIED"])
             }
         else:
             dev_path, train_path = (str(self.corpus / f"{name}.spacy") for name in ("dev", "train"))
