@@ -46,6 +46,22 @@ def test_good_settings_build_and_others_are_refused(name: str, data: st.DataObje
     wrong = offences(name, settings)
     for build in (call, build_from_config):
         check(refusal_of(partial(build, name, settings)), wrong)
+    if name in COMPONENTS and not {"model", "scorer"} & {key for key, _ in wrong}:
+        set_later(name, settings)
+
+
+def set_later(name: str, settings: Settings) -> None:
+    """Set what a component is built with on a trained one: a refusal changes nothing."""
+    model = settings.get("model", PARSER)
+    pipe = call(name, {"model": model} if name == "tagger_ner" else {})
+    for key in settings.keys() - {"model", "scorer", "candidates_above"}:
+        before = getattr(pipe, key)
+        wrong = offences(
+            name, {**({"model": model} if name == "tagger_ner" else {}), key: settings[key]}
+        )
+        check(refusal_of(partial(setattr, pipe, key, settings[key])), wrong)
+        if wrong:
+            assert getattr(pipe, key) == before
 
 
 def check(message: Optional[str], wrong: list[Offence]) -> None:
@@ -67,15 +83,14 @@ def refusal_of(build: Callable[[], Any]) -> Optional[str]:
     return None
 
 
-def call(name: str, settings: Settings) -> None:
+def call(name: str, settings: Settings) -> Any:
     """Call the function without a config."""
     arguments = {key: resolve(value) for key, value in settings.items()}
     if name == "tagger_ner":
-        EntityTagger(Vocab(), arguments.pop("model"), **arguments)
-    elif name == "batch_ner":
-        BatchEntityRecognizer(Vocab(), resolve(PARSER), **arguments)
-    else:
-        spacy.registry.architectures.get(name)(**arguments)
+        return EntityTagger(Vocab(), arguments.pop("model"), **arguments)
+    if name == "batch_ner":
+        return BatchEntityRecognizer(Vocab(), resolve(PARSER), **arguments)
+    return spacy.registry.architectures.get(name)(**arguments)
 
 
 def build_from_config(name: str, settings: Settings) -> None:

@@ -184,6 +184,7 @@ RULES: dict[str, dict[str, IsGood]] = {
         "decoder": or_none(is_choice("decoder")),
         "spans_key": or_none(is_string),
         "threshold": is_probability,
+        "temperature": is_positive,
         "scorer": or_none(is_part),
     },
 }

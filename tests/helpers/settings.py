@@ -98,6 +98,7 @@ _GOOD: dict[str, st.SearchStrategy[Any]] = {
     "decoder": st.sampled_from([None, *CHOICES["decoder"]]),
     "spans_key": st.sampled_from([None, "found"]),
     "threshold": st.sampled_from([0, 0.0, 0.5, 1, 1.0]),
+    "temperature": st.sampled_from([0.1, 1, 1.0, 30.0]),
     "scorer": st.sampled_from([None, SCORER]),
     **{name: st.sampled_from(CHOICES[name]) for name in CHOICES if name != "decoder"},
     **dict.fromkeys(["share", "residual", "normalize", "learn_transitions"], _FLAG),
@@ -112,7 +113,6 @@ _GOOD_OF_BATCH_NER: dict[str, st.SearchStrategy[Any]] = {
     "decoder": st.sampled_from(["greedy", "best"]),
     "confidence": st.just("exact"),
     "candidates_above": st.sampled_from([None, 0.001, 0.5, 1, 1.0]),
-    "temperature": st.sampled_from([0.1, 1, 1.0, 30.0]),
 }
 _ONE_EACH: dict[str, st.SearchStrategy[Any]] = {
     "rows": _size(50, LARGEST // 10),

@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
-from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, may_follow, tag_names
+from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, tag_names
 from spacy_multihash.ner.tagger.crf import (
     crf_loss,
     crf_losses,
     cross_entropy,
     entity_marginals,
-    join_transitions,
     pack,
-    split_transitions,
 )
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
 
@@ -37,48 +35,11 @@ def test_steps_hold_the_tokens_of_all_sequences_that_long(lengths: list[int]) ->
         assert packed.sizes[t] == len(expected)
 
 
-@given(lengths=SEQUENCES)
-def test_packed_order_holds_each_token_once(lengths: list[int]) -> None:
-    packed = pack(numpy.array(lengths, dtype="int32"))
-    assert sorted(packed.order.tolist()) == list(range(sum(lengths)))
-    assert {array.dtype for array in packed} == {numpy.dtype("int64")}
-
-
-def test_sequences_of_equal_length_stay_in_their_order() -> None:
-    packed = pack(numpy.array([2, 0, 3, 1, 3]))
-    assert packed.order.tolist() == [2, 6, 0, 5, 3, 7, 1, 4, 8]
-
-
 def test_packed_order_is_that_of_the_picture() -> None:
     packed = pack(numpy.array([2, 1, 3]))
     assert packed.order.tolist() == [3, 0, 2, 4, 1, 5]
     assert packed.sizes.tolist() == [3, 2, 1]
     assert packed.bounds.tolist() == [0, 3, 5, 6]
-
-
-def random_transitions(num_labels: int) -> numpy.ndarray:
-    nO = 4 * num_labels + 1
-    return numpy.random.default_rng(num_labels).uniform(-2, 2, (nO, nO)).astype("float32")
-
-
-@pytest.mark.parametrize("num_labels", [0, 1, 3])
-def test_groups_are_put_together_again(num_labels: int) -> None:
-    transitions = random_transitions(num_labels)
-    split = split_transitions(transitions)
-    joined = join_transitions(split.between, split.within)
-    assert_array_equal(joined, numpy.where(may_follow(len(transitions)), transitions, 0))
-
-
-def test_transitions_within_an_entity_are_of_one_label() -> None:
-    transitions, labels = random_transitions(3), "XYZ"
-    names = tag_names(labels)
-    split = split_transitions(transitions)
-    assert split.within.shape == (2, 2, 3)
-    for i, source in enumerate("BI"):
-        for j, target in enumerate("IL"):
-            for number, label in enumerate(labels):
-                pair = names.index(f"{source}-{label}"), names.index(f"{target}-{label}")
-                assert split.within[i, j, number] == transitions[pair]
 
 
 def brute_force(
@@ -135,23 +96,6 @@ def test_crf_loss_is_right_where_only_the_inside_of_an_entity_is_possible() -> N
     check_against_brute_force(batch)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-def test_crf_loss_has_the_gradients_of_central_differences(missing: float) -> None:
-    batch = Batch([3, 0, 4, 1, 2], missing=missing)
-    scores, transitions = batch.scores.astype("float64"), batch.transitions.astype("float64")
-    _, *gradients = crf_loss(scores, batch.lengths, transitions, batch.gold)
-    for values, gradient in zip((scores, transitions), gradients, strict=True):
-        expected = numpy.zeros(values.shape)
-        for index in numpy.ndindex(*values.shape):
-            value = values[index]
-            for sign in (1, -1):
-                values[index] = value + sign * 1e-5
-                loss, *_ = crf_loss(scores, batch.lengths, transitions, batch.gold)
-                expected[index] += sign * loss / 2e-5
-            values[index] = value
-        assert_allclose(gradient, expected, atol=1e-7)
-
-
 def test_crf_loss_of_a_batch_is_that_of_its_docs_one_by_one() -> None:
     lengths = [3, 30, 0, 17, 1, 30]
     batch = Batch(lengths, 4, missing=0.5)
@@ -165,24 +109,6 @@ def test_crf_loss_of_a_batch_is_that_of_its_docs_one_by_one() -> None:
         assert_allclose(d_scores[doc], one[1], atol=1e-6)
     assert_allclose(loss, losses)
     assert_allclose(d_transitions, all_d_transitions, atol=1e-5)
-
-
-def test_crf_loss_stays_when_all_scores_of_a_token_grow() -> None:
-    batch = Batch([4, 2, 3], missing=0.3)
-    loss, *gradients = batch.loss()
-    batch.scores += numpy.arange(9, dtype="float32")[:, None] * 32
-    other, *others = batch.loss()
-    assert_allclose(loss, other, rtol=1e-5)
-    for gradient, expected in zip(gradients, others, strict=True):
-        assert_allclose(gradient, expected, atol=1e-5)
-
-
-def test_crf_loss_of_docs_without_known_tags_is_0() -> None:
-    batch = Batch([40, 3, 25], 4, missing=1.0)
-    loss, d_scores, d_transitions = batch.loss()
-    assert loss == 0
-    assert not d_scores.any()
-    assert not d_transitions.any()
 
 
 def test_crf_loss_ignores_forbidden_transitions_and_writes_to_no_input() -> None:
@@ -252,25 +178,9 @@ def test_crf_loss_refuses_tags_that_no_entities_have(tags: list[int]) -> None:
     ) as error:
         batch.loss()
     assert str(tags) in str(error.value)
-
-
-def test_crf_loss_refuses_an_entity_that_reaches_from_doc_to_doc() -> None:
-    batch = Batch([2, 0, 1])
-    batch.gold[:] = [0, 1, 5]
+    batch.gold[:2], batch.lengths[:2] = [0, 1], [2, 0]  # an entity from doc to doc
     with pytest.raises(ValueError, match=r"doc 0 .* was, as numbers: \[0, 1\]"):
         batch.loss()
-
-
-def test_crf_loss_is_the_same_on_all_devices(ops: Ops) -> None:
-    lengths = [12, 0, 7, 1]
-    batch = Batch(lengths, 4, missing=0.5)
-    scores, transitions = ops.asarray(batch.scores), ops.asarray(batch.transitions)
-    loss, *gradients = crf_loss(scores, batch.lengths, transitions, batch.gold)
-    expected_loss, *expected = batch.loss()
-    assert_allclose(loss, expected_loss)
-    for gradient, reference in zip(gradients, expected, strict=True):
-        assert isinstance(gradient, type(scores))
-        assert_allclose(to_numpy(gradient), reference, atol=1e-6)
 
 
 LENGTHS = numpy.array([3, 0, 1, 2])
@@ -326,7 +236,7 @@ def cross_entropy_by_loop(
 @given(
     st.integers(1, 3),
     st.lists(st.integers(MISSING, 4), max_size=5),
-    st.sampled_from([0.0, 1.0, 50.0]),
+    st.sampled_from([0.0, 1.0, 50.0, 1e4]),
     st.integers(0, 2**32 - 1),
 )
 def test_cross_entropy_is_that_of_a_loop(
@@ -350,17 +260,6 @@ def test_cross_entropy_has_the_gradient_of_central_differences(
     _, d_scores = cross_entropy(scores, gold)
     expected = differences(lambda: cross_entropy(scores, gold)[0], scores)
     assert_allclose(d_scores, expected, atol=1e-8)
-
-
-def test_cross_entropy_takes_large_scores() -> None:
-    scores = numpy.zeros((1, 3, 5), dtype="float32")
-    scores[0, 0, 2] = 1e4  # right
-    scores[0, 1, 3] = 1e4  # wrong
-    scores[0, 2] = -1e4  # equal
-    loss, d_scores = cross_entropy(scores, numpy.array([2, 0, 1]))
-    assert_allclose(loss, 1e4 + numpy.log(5))
-    expected = [[0, 0, 0, 0, 0], [-1, 0, 0, 1, 0], [0.2, -0.8, 0.2, 0.2, 0.2]]
-    assert_allclose(d_scores[0], expected, atol=1e-6)
 
 
 # A linear-chain CRF
@@ -505,20 +404,7 @@ def test_entity_marginals_of_a_batch_are_those_of_its_docs_one_by_one() -> None:
         assert_allclose(marginals[mine], alone, atol=1e-6)
 
 
-def test_entity_marginals_of_what_is_ruled_out_are_0() -> None:
-    batch = Batch([4])
-    starts, spaces, outside = numpy.zeros((3, 4), dtype=bool)
-    starts[[0, 2]], spaces[0], outside[3] = True, True, True
-    # Begins with whitespace, reaches across a sentence, has a token that is outside, is possible
-    entities = Entities(*numpy.array([[0, 1, 2, 1], [1, 3, 4, 2], [0, 0, 0, 0]]))
-    marginals = entity_marginals(
-        batch.scores, batch.lengths, None, entities, Constraints(starts, spaces, outside)
-    )
-    assert marginals[:3].tolist() == [0, 0, 0]
-    assert marginals[3] > 0
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 6])
+@pytest.mark.parametrize("size", [2, 6])
 def test_entity_marginals_count_the_transitions_within_an_entity(size: int) -> None:
     names, first, length = tag_names("WX"), 2, 10
     kinds = "U" if size == 1 else "B" + "I" * (size - 2) + "L"

@@ -165,16 +165,6 @@ def test_decode_crf_reads_no_transition_that_is_not_allowed() -> None:
     numpy.testing.assert_array_equal(crf(changed), crf(batch))
 
 
-def test_decode_crf_scores_the_transition_to_a_sentence() -> None:
-    transitions = numpy.zeros((5, 5), dtype="float32")
-    transitions[4, 4] = -3  # U to U
-    no = numpy.zeros(2, dtype=bool)
-    scores = numpy.array([[0, 0, 0, 0, 2], [0, 0, 0, 0, 1]], dtype="float32")
-    constraints = Constraints(numpy.ones(2, dtype=bool), no, no)
-    assert decode_crf(scores, numpy.array([2]), transitions, constraints).tolist() == [4, 0]
-    assert decode_crf(scores, numpy.array([1, 1]), transitions, constraints).tolist() == [4, 4]
-
-
 # The greedy rule
 
 
@@ -208,13 +198,6 @@ def test_decode_greedy_keeps_what_a_loop_does(batch: Batch) -> None:
     assert greedy(batch).tolist() == decode_by_loop(batch)
 
 
-@given(batch=batches(st.integers(1, 3), max_tokens=12))
-def test_decode_greedy_leaves_tags_that_may_follow(batch: Batch) -> None:
-    tags = constrained(batch)
-    scores = numpy.eye(batch.scores.shape[1], dtype="float32")[tags]
-    numpy.testing.assert_array_equal(decode_greedy(scores, batch.constraints), tags)
-
-
 @pytest.mark.parametrize(
     ("best", "kept"),
     [
@@ -246,12 +229,6 @@ def test_decode_greedy_keeps_whole_entities(best: str, kept: str) -> None:
 
 
 # All decoders
-
-
-@DECODERS
-@given(batch=batches(st.integers(0, 3), max_tokens=12))
-def test_decoders_keep_to_what_is_allowed(decode: Decoder, batch: Batch) -> None:
-    check_valid(decode(batch), batch)
 
 
 @DECODERS

@@ -37,7 +37,6 @@ from tests.helpers.tagger_ner import (
     found,
     gold,
     initialized,
-    loss_of,
     partly_annotated,
     pipe_of,
     randomized,
@@ -56,29 +55,16 @@ SPACY_CNN = {
     "subword_features": True,
     "pretrained_vectors": None,
 }
-CHARACTERS = {
-    "@architectures": "spacy.CharacterEmbed.v2",
-    "width": 16,
-    "rows": 50,
-    "nM": 8,
-    "nC": 4,
-    "include_static_vectors": False,
-    "feature": "NORM",
-}
 MODELS: dict[str, dict[str, Any]] = {
     "all passes": tagger(),
     "last pass": tagger(train_passes="last"),
     "crf": CRF,
-    "crf, last pass": tagger(train_passes="last", learn_transitions=True),
-    "maxout": tagger(tok2vec(MAXOUT)),
     "maxout, crf": tagger(tok2vec(MAXOUT), learn_transitions=True),
     "not shared, residual": tagger(
         tok2vec({**ITERATED, "share": False, "residual": True, "normalize": True})
     ),
     "spaCy's": tagger(SPACY_CNN),
-    "characters": tagger(tok2vec(embed=CHARACTERS)),
 }
-SOME = {name: MODELS[name] for name in ("all passes", "last pass", "crf", "maxout, crf")}
 
 
 # Learning
@@ -86,17 +72,12 @@ SOME = {name: MODELS[name] for name in ("all passes", "last pass", "crf", "maxou
 
 @pytest.mark.parametrize("name", MODELS)
 def test_training_learns_the_sentences(name: str) -> None:
-    nlp = trained(MODELS[name], steps=60)
-    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
-    scores = nlp.evaluate(examples_of(nlp))
-    assert (scores["ents_f"], scores["ents_per_type"]["GPE"]["f"]) == (1.0, 1.0)
-
-
-def test_each_decoder_finds_what_was_learnt() -> None:
-    nlp = trained(CRF, steps=60)
-    for decoder in ("greedy", "constrained", "crf"):
+    nlp = trained(MODELS[name])
+    for decoder in ("greedy", "constrained", "crf")[: 2 + pipe_of(nlp).learns_transitions]:
         pipe_of(nlp).decoder = decoder
         assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
+    scores = nlp.evaluate(examples_of(nlp))
+    assert (scores["ents_f"], scores["ents_per_type"]["GPE"]["f"]) == (1.0, 1.0)
 
 
 def test_transitions_are_learnt() -> None:
@@ -186,31 +167,6 @@ def test_update_without_annotation_changes_no_weight_by_its_gradient(model: dict
                 assert_allclose(node.get_grad(name), 0, atol=1e-5)
 
 
-@pytest.mark.parametrize("model", [tagger(), CRF], ids=["independent", "crf"])
-def test_entities_of_other_tokens_are_learnt_where_they_fit_and_missing_where_not(
-    model: dict[str, Any],
-) -> None:
-    nlp = randomized(model)
-    words = ["Anna met", "Bob", "in", "New", "York ."]
-    tags = ["B-PER", "B-PER", "O", "B-GPE", "I-GPE"]
-    reference = Doc(nlp.vocab, words=words, ents=tags)
-    example = Example(nlp.make_doc(TEXTS[0]), reference)
-    assert example.get_aligned_ner() == [
-        *("B-PER", "L-PER", "U-PER", "O", "B-GPE", "I-GPE", "L-GPE")
-    ]
-    predicted = Doc(nlp.vocab, words=["Anna", "met Bob", "in", "New York", "."])
-    misaligned = Example(predicted, reference)
-    assert misaligned.get_aligned_ner() == [None, None, "O", "B-GPE", "L-GPE"]
-    fitting = ["B-PER", "I-PER", "B-PER", "O", "B-GPE", "I-GPE", "I-GPE"]
-    for each, ents in ((example, fitting), (misaligned, ["", "", "O", "B-GPE", "I-GPE"])):
-        own = Doc(nlp.vocab, words=[token.text for token in each.predicted], ents=ents)
-        (loss, d_scores), expected = (
-            loss_of(nlp, [Example(each.predicted, gold_doc)]) for gold_doc in (reference, own)
-        )
-        assert loss == pytest.approx(expected[0]) and loss > 0.1
-        assert_array_equal(d_scores, expected[1])
-
-
 @pytest.mark.parametrize("label", ["PER", "GPE"])
 def test_gold_entity_that_begins_with_whitespace_is_trained_on_and_not_found(label: str) -> None:
     nlp = initialized(CRF)
@@ -232,7 +188,7 @@ def test_examples_may_come_one_by_one() -> None:
     assert pipe_of(nlp).update(iter(examples_of(nlp))) == expected != {"tagger_ner": 0.0}
 
 
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", [*MODELS][:4])
 def test_gradients_are_those_of_the_loss_that_is_reported(name: str) -> None:
     nlp = randomized(MODELS[name])
     model = pipe_of(nlp).model
@@ -258,7 +214,7 @@ def check_some_differences(
     rng = numpy.random.default_rng(1)
     values = node.get_param(param).copy()
     eps = 4e-4
-    chosen = [*numpy.argsort(-abs(grad).ravel())[:3], *rng.integers(grad.size, size=3)]
+    chosen = [*numpy.argsort(-abs(grad).ravel())[:2], *rng.integers(grad.size, size=2)]
     for index in chosen:
         losses = []
         for sign in (1, -1):
@@ -292,10 +248,9 @@ def weights_of(model: Model) -> list[numpy.ndarray]:
     return [node.get_param(n).copy() for node in model.walk() for n in node.param_names]
 
 
-@pytest.mark.parametrize("other", ["tagger_ner", "ner", "none"])
-@pytest.mark.parametrize("encode", [ITERATED, MAXOUT], ids=["iterated", "maxout"])
+@pytest.mark.parametrize(("encode", "other"), [(ITERATED, "ner"), (MAXOUT, "tagger_ner")])
 def test_component_learns_from_the_vectors_of_another(encode: dict[str, Any], other: str) -> None:
-    nlp = fit(shared(encode, other), steps=60, drop=0.1)
+    nlp = fit(shared(encode, other), drop=0.1)
     ents = [(ent.text, ent.label_) for ent in nlp(TEXTS[0], disable=["other"]).ents]
     assert ents == gold()[0]
     assert found(nlp(TEXTS[0])) == found(nlp(TEXTS[0], disable=["other"]))
@@ -350,11 +305,8 @@ def test_another_listener_learns_where_entities_are_not_annotated() -> None:
     assert_array_equal(pipe_of(nlp).model.get_ref("output_layer").get_param("W"), output)
 
 
-@pytest.mark.parametrize("encode", [ITERATED, MAXOUT], ids=["iterated", "maxout"])
-def test_replaced_listeners_predict_the_same_also_after_loading(
-    encode: dict[str, Any], tmp_path: Path
-) -> None:
-    nlp = fit(shared(encode), steps=5)
+def test_replaced_listeners_predict_the_same_also_after_loading(tmp_path: Path) -> None:
+    nlp = fit(shared(), steps=5)
 
     def outcomes(pipeline: Language) -> list[Any]:
         docs = pipeline.pipe(TEXTS)
@@ -378,7 +330,7 @@ def test_frozen_vectors_of_another_component_are_listened_to_while_annotating() 
     before = weights_of(vectors)
     sgd = nlp.create_optimizer()
     sgd.learn_rate = 0.03
-    for _ in range(60):
+    for _ in range(40):
         nlp.update(examples_of(nlp), sgd=sgd, exclude=["tok2vec"], annotates=["tok2vec"])
     for one, other in zip(before, weights_of(vectors), strict=True):
         assert_array_equal(one, other)
@@ -435,9 +387,9 @@ def corpus(tmp_path: Path) -> Path:
     return write_corpus(tmp_path / "corpus.spacy", make_docs(4))
 
 
-@pytest.mark.parametrize("name", ["maxout, crf"])
-def test_spacy_train_takes_labels_from_a_file(name: str, corpus: Path, tmp_path: Path) -> None:
-    first = training_config(corpus, MODELS[name])
+def test_spacy_train_takes_labels_from_a_file(corpus: Path, tmp_path: Path) -> None:
+    model = MODELS["maxout, crf"]
+    first = training_config(corpus, model)
     first.to_disk(tmp_path / "first.cfg")
     folder = tmp_path / "labels"
     init_labels_cli(_Context(), tmp_path / "first.cfg", folder, None, use_gpu=-1)
@@ -446,7 +398,7 @@ def test_spacy_train_takes_labels_from_a_file(name: str, corpus: Path, tmp_path:
     srsly.write_json(path, ["PER", "ORG", "GPE"])
     reader = {"@readers": "spacy.read_labels.v1", "path": str(path), "require": True}
     initialize = {"components": {"tagger_ner": {"labels": reader}}}
-    config = training_config(corpus, MODELS[name], initialize=initialize, spans_key="found")
+    config = training_config(corpus, model, initialize=initialize, spans_key="found")
     config.to_disk(tmp_path / "config.cfg")
     train_cli(tmp_path / "config.cfg", tmp_path)
     nlp = spacy.load(tmp_path / "model-best")
