@@ -21,7 +21,7 @@ from tests.helpers.action_sequences import (
     make_doc,
     recognizer,
 )
-from tests.ner.transition.test_lattice import DOCS, MODELS, RECOGNIZERS, long_batch, some_words
+from tests.ner.transition.test_lattice import DOCS, RECOGNIZERS, long_batch, some_words
 
 EVERYTHING = 1e-99
 
@@ -45,13 +45,6 @@ def assert_most_probable(
         of_entities[key] = max(of_entities[key], ending.probability)
     found = best_of(ner, [doc], temperature=temperature)
     assert of_entities[found] == pytest.approx(max(of_entities.values()), rel=1e-4)
-
-
-@pytest.mark.parametrize("words", DOCS.values(), ids=DOCS)
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_no_sequence_is_more_probable(model: dict[str, Any], words: Words) -> None:
-    nlp, ner = recognizer("AB", seed=11, **model)
-    assert_most_probable(ner, nlp, words)
 
 
 @given(some_words(), st.integers(0, 99), st.sampled_from([0.5, 1.0, 3.0]))

@@ -13,7 +13,7 @@ from spacy.pipeline._parser_internals.stateclass import StateClass
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.ner.transition.costs import INVALID, costs_of, inside_costs, outside_costs
+from spacy_multihash.ner.transition.costs import INVALID, costs_of, outside_costs
 from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
 from spacy_multihash.ner.transition.training import TrainingBatch, prepare
 from tests.helpers.transition_training import LABELS, VOCAB, WRONG, examples
@@ -111,12 +111,3 @@ def test_first_action_of_a_wrong_entity_costs_one_more_where_it_can_be_told(
     (costs,) = outside_costs(gold, rules, actions, numpy.array(span[:1]))
     names = [moves.get_class_name(column) for column in numpy.flatnonzero(costs == 2)]
     assert sorted(names) == expected
-
-
-def test_end_of_a_wrong_entity_costs_one_more() -> None:
-    moves = make_moves()
-    gold, rules, actions, _ = taught(moves, [known_wrong((0, 2), (0, 2))])
-    B, other = actions.labels.index("B"), actions.labels.index("C")
-    states = [(1, 0, B), (1, 0, other), (2, 0, B), (2, 1, B)]
-    costs = inside_costs(gold, rules, actions, *numpy.array(states).T)
-    assert costs.L.tolist() == [1, 0, 0, 0]

@@ -121,6 +121,9 @@ def test_entities_are_those_of_spacys_ner(data: st.DataObject) -> None:
     tokens = data.draw(batches([*case.labels, *case.later, "NEW"]))
     ner, ours = both(case)
     assert_same(ner, ours, make_docs(ner.vocab, tokens))
+    assert ours.move_names == ner.move_names
+    assert ours.label_data == ner.label_data
+    assert ours.model.attrs["unseen_classes"] == ner.model.attrs["unseen_classes"]
 
 
 @given(data=st.data())

@@ -11,7 +11,6 @@ from numpy.testing import assert_array_equal
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
-from spacy_multihash.common.types import TransitionDecoder
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer, Prediction
 from tests.helpers.action_sequences import (
@@ -74,18 +73,6 @@ def test_greedy_finds_the_same_entities_with_probabilities_and_without() -> None
     assert not any("found" in doc.spans for doc in docs)
 
 
-def test_the_best_entities_depend_on_the_temperature_and_the_greedy_ones_do_not() -> None:
-    nlp, ner = recognizer("AB", seed=12)
-    words = [Words(f"{a}{b}{c}de") for a in "abc" for b in "abc" for c in "abc"]
-
-    def found(decoder: TransitionDecoder, temperature: float) -> list[list[Entity]]:
-        ner.decoder, ner.temperature = decoder, temperature
-        return [entities_of(doc) for doc in annotated(ner, [make_doc(nlp, one) for one in words])]
-
-    assert found("greedy", 9.0) == found("greedy", 0.01) == found("best", 0.01)
-    assert found("best", 9.0) != found("best", 0.01)
-
-
 def test_candidates_are_put_beside_the_entities() -> None:
     nlp, ner = build()
     plain = annotated(ner, docs_of(nlp))
@@ -98,13 +85,6 @@ def test_candidates_are_put_beside_the_entities() -> None:
         assert set(found) == expected and len(doc.spans["found"]) == len(expected)
         assert [key[:2] for key in found] == sorted(key[:2] for key in found)
         assert list(found.values()) == pytest.approx([sums[key] for key in found], abs=1e-4)
-
-
-def test_entities_of_little_probability_are_among_the_candidates() -> None:
-    nlp, ner = build(candidates_above=1.0)
-    docs = annotated(ner, docs_of(nlp))
-    assert all(set(scored(doc)) == set(entities_of(doc)) for doc in docs)
-    assert min(min(scored(doc).values()) for doc in docs if doc.ents) < 0.9
 
 
 def test_entities_that_are_there_are_sure_and_others_are_asked_for_given_them() -> None:
@@ -148,14 +128,6 @@ def test_spans_survive_saving() -> None:
     assert again.spans["found"].attrs["left_out"] == doc.spans["found"].attrs["left_out"]
 
 
-@pytest.mark.parametrize("setting", [{"spans_key": "found"}, {"decoder": "best"}])
-def test_a_beam_has_neither_probabilities_nor_a_best_sequence(setting: dict[str, Any]) -> None:
-    nlp, ner = recognizer("A", settings={"beam_width": 4, **setting})
-    ((name, value),) = setting.items()
-    with pytest.raises(ValueError, match=f'{name} = "{value}" has no effect with beam_width = 4'):
-        ner.predict([make_doc(nlp, Words("ab"))])
-
-
 @pytest.mark.parametrize("decoder", ["greedy", "best"])
 def test_probabilities_are_asked_for_at_any_temperature(decoder: str) -> None:
     nlp, ner = build(decoder=decoder)
@@ -193,32 +165,6 @@ def test_probabilities_are_asked_for_beside_an_entity_with_another_label() -> No
     assert before > 0
     ner.score_spans(docs[1:])  # finds entities
     assert ner.score_spans(docs[:1], keys).probabilities(1.0) == before
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ((0, 1, "C"), r"There is no label 'C'. Expected one of: \['A', 'B'\]"),
-        ((0, 5, "A"), r"Expected tokens of a doc with 4 tokens, was \[0, 5\)"),
-        ((2, 2, "A"), r"Expected tokens of a doc with 4 tokens, was \[2, 2\)"),
-    ],
-)
-def test_entities_that_there_cannot_be_are_refused(key: Entity, message: str) -> None:
-    nlp, ner = build()
-    with pytest.raises(ValueError, match=message):
-        ner.score_spans([make_doc(nlp, Words("abca"))], [[key]])
-
-
-def test_docs_without_tokens_have_nothing_to_calibrate() -> None:
-    nlp, ner = build()
-    found = ner.score_spans([make_doc(nlp, Words(""))])
-    assert list(found.keys) == [] and not len(found.probabilities(2.0))
-
-
-def test_a_beam_cannot_be_calibrated() -> None:
-    nlp, ner = recognizer("A", settings={"beam_width": 4})
-    with pytest.raises(ValueError, match=r"was 4.*cfg\[.beam_width.\] = 1"):
-        ner.score_spans([make_doc(nlp, Words("ab"))])
 
 
 @pytest.fixture(scope="module")
@@ -261,13 +207,3 @@ def test_probabilities_of_a_pipeline_of_spacys(medium: Language, decoder: Any) -
         assert 0 <= doc.spans["found"].attrs["left_out"] < 1e-3
         for ent in doc.ents:
             assert found[ent.start, ent.end, ent.label_] > 0.1 or decoder == "greedy"
-
-
-def test_a_clear_name_is_surer_than_an_unclear_one(medium: Language) -> None:
-    ner: Any = medium.get_pipe("ner")
-    ours = BatchEntityRecognizer(medium.vocab, ner.model, moves=ner.moves, spans_key="found")
-    with medium.select_pipes(disable=["ner"]):
-        (doc,) = ours.pipe([medium(TEXTS[1])])
-    scores = doc.spans["found"].attrs["scores"]
-    assert numpy.isfinite(scores).all()
-    assert scores.max() > 0.99

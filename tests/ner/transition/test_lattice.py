@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
-from spacy_multihash.ner.transition.decode import find_entities
 from spacy_multihash.ner.transition.probabilities import (
     Lattice,
     build_lattice,
@@ -90,16 +89,9 @@ def assert_as_one_by_one(
 
 
 @pytest.mark.parametrize("words", DOCS.values(), ids=DOCS)
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_probabilities_are_sums_over_all_sequences(model: dict[str, Any], words: Words) -> None:
-    nlp, ner = recognizer("AB", seed=3, **model)
+def test_probabilities_are_sums_over_all_sequences(words: Words) -> None:
+    nlp, ner = recognizer("ABC", seed=3)
     assert_as_one_by_one(ner, nlp, words)
-
-
-@pytest.mark.parametrize(("labels", "length"), [("A", 6), ("AB", 5), ("ABC", 4)])
-def test_probabilities_are_sums_for_any_number_of_labels(labels: str, length: int) -> None:
-    nlp, ner = recognizer(labels, seed=4)
-    assert_as_one_by_one(ner, nlp, Words("abcdab"[:length]))
 
 
 def test_without_labels_there_are_no_candidates() -> None:
@@ -126,7 +118,7 @@ def some_words(draw: st.DrawFn) -> Words:
     return Words(words, iob, types, of_length(st.sampled_from([-1, 0, 0, 1])))
 
 
-@given(some_words(), st.integers(0, 99), st.sampled_from([0.5, 1.0, 3.0]))
+@given(some_words(), st.integers(0, 99), st.sampled_from([0.3, 1.0, 20.0]))
 @settings(deadline=None, max_examples=60)
 def test_probabilities_are_sums_for_any_docs(words: Words, seed: int, temperature: float) -> None:
     nlp, ner = RECOGNIZERS[seed % len(RECOGNIZERS)]
@@ -134,12 +126,6 @@ def test_probabilities_are_sums_for_any_docs(words: Words, seed: int, temperatur
 
 
 RECOGNIZERS = [recognizer("AB", seed=seed, **model) for seed, model in enumerate(MODELS.values())]
-
-
-@pytest.mark.parametrize("temperature", [0.3, 1.7, 20.0])
-def test_scores_are_divided_by_the_temperature(temperature: float) -> None:
-    nlp, ner = recognizer("AB", seed=5)
-    assert_as_one_by_one(ner, nlp, Words("abcd"), temperature)
 
 
 @pytest.mark.parametrize("unseen", [["B-A"], ["O"], ["I-A", "L-B"], ["I-A", "L-A", "U-B"]])
@@ -238,16 +224,6 @@ def test_entities_that_are_not_valid_have_no_probability() -> None:
     assert found[4] > 0
 
 
-def test_candidates_are_those_of_enough_probability() -> None:
-    nlp, ner = recognizer("AB", seed=10)
-    batch = batch_of(ner, [make_doc(nlp, Words("abcda"))])
-    everything = candidates(batch, lattice_of(ner, batch, above=1e-9, least=1e-6))
-    assert min(everything.values()) < 1e-6
-    for above in (0.01, 0.1, 0.5):
-        some = candidates(batch, lattice_of(ner, batch, above=above))
-        assert list(some) == sorted(key for key, value in everything.items() if value >= above)
-
-
 def test_memory_does_not_grow_with_candidates() -> None:
     nlp, ner = recognizer([f"L{i}" for i in range(18)], scale=0.0)
     doc = make_doc(nlp, Words(["a"] * 10_000))
@@ -258,12 +234,3 @@ def test_memory_does_not_grow_with_candidates() -> None:
     tracemalloc.stop()
     assert_allclose(lattice.outside[100:-100], lattice.outside[1000], rtol=1e-9)
     assert peak < 40e6
-
-
-def test_greedy_entities_do_not_depend_on_probabilities() -> None:
-    ner, batch = long_batch(300, 0.0)
-    before = find_entities(batch)
-    lattice = build_lattice(batch, before, temperature=3.0)
-    assert ((0 < lattice.probabilities) & (lattice.probabilities < 1)).all()
-    for one, other in zip(before, find_entities(batch), strict=True):
-        assert_array_equal(one, other)

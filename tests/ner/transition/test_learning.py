@@ -2,7 +2,6 @@
 
 import random
 from typing import Any
-from unittest import mock
 
 import numpy
 import pytest
@@ -122,16 +121,6 @@ def test_learns_from_frozen_vectors_of_another_component() -> None:
     for one, other in zip(before, weights_of(vectors), strict=True):
         assert_array_equal(one, other)
     assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
-
-
-def test_annotates_what_later_components_train_on() -> None:
-    nlp = blank("batch_ner")
-    later = nlp.add_pipe("batch_ner", name="later", config={"model": {"tok2vec": CNN}})
-    fit(nlp, steps=60)
-    with mock.patch.object(later, "update") as spy:
-        nlp.update(examples_of(nlp), sgd=False, annotates=["ner"])
-    (examples,) = spy.call_args.args
-    assert entities_of(example.predicted for example in examples) == gold()
 
 
 def test_rehearsal_is_spacys() -> None:

@@ -110,11 +110,6 @@ def test_labels_that_no_action_has_are_refused() -> None:
         prepare([example], read_actions(ner.moves), None, 0)
 
 
-def test_what_is_no_example_is_refused() -> None:
-    with pytest.raises(TypeError, match="E978.*Parser.update"):
-        ours(Setup()).update([Doc(VOCAB, words=WORDS)])
-
-
 def test_docs_of_no_token_and_without_annotation_teach_nothing() -> None:
     ner = recognizer(EntityRecognizer, Setup(wrong_key=WRONG))
     none, plain = Doc(VOCAB, words=[]), Doc(VOCAB, words=["a", "b"])

@@ -1,115 +1,129 @@
 """What batch_ner is given wrongly is refused, with what to do."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 import spacy
-from numpy.testing import assert_allclose
+from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import ConfigValidationError
 
 from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.spacy_pipelines import CNN
-from tests.helpers.transition import Case, Token, both, make_docs, recognizer
+from tests.helpers.transition import Case, Token, both, make_docs
 
 
-def tiny() -> BatchEntityRecognizer:
+def tiny(lengths: tuple[int, ...] = (4, 4)) -> tuple[BatchEntityRecognizer, list[Doc]]:
     _, ours = both(Case(favours={"B": 2.0, "U": 2.0}))
-    return ours
+    return ours, make_docs(ours.vocab, [[Token()] * length for length in lengths])
 
 
-@pytest.mark.parametrize("temperature", [1e-300, 5e-324])
-def test_lowest_temperatures_make_it_sure_and_warn_of_nothing(temperature: float) -> None:
-    ours = recognizer(BatchEntityRecognizer, Case(later=("A",), favours={"B": 2.0, "U": 2.0}))
-    assert isinstance(ours, BatchEntityRecognizer)
-    docs = make_docs(ours.vocab, [[Token()] * 6])
-    found = ours.score_spans(docs)
-    assert found.keys
-    assert_allclose(found.probabilities(temperature), 1.0)
+def set_others(
+    given: tuple[int, ...], predicted: tuple[int, ...] = (4, 4), key: Any = None
+) -> None:
+    """Set the predictions of some docs on others, which stay as they are."""
+    ours, docs = tiny(predicted)
+    ours.spans_key = key
+    others = make_docs(ours.vocab, [[Token()] * length for length in given])
+    try:
+        ours.set_annotations(others, ours.predict(docs))
+    finally:
+        assert not any(doc.has_annotation("ENT_IOB") for doc in others if len(doc))
 
 
-def test_one_doc_may_be_asked_about_and_a_span_is_refused() -> None:
-    ours = tiny()
-    (doc,) = make_docs(ours.vocab, [[Token()] * 4])
-    assert ours.score_spans(doc).keys == ours.score_spans([doc]).keys != []
-    for one in (doc[0:2], [doc[0:2]]):
-        with pytest.raises(TypeError, match=r"expected docs, was given a Span\..* span\.as_doc"):
-            ours.score_spans(one)
+def score(keys: Any, lengths: tuple[int, ...] = (4, 4)) -> None:
+    ours, docs = tiny(lengths)
+    ours.score_spans(docs, keys)
 
 
-def test_keys_of_other_docs_are_refused() -> None:
-    ours = tiny()
-    docs = make_docs(ours.vocab, [[Token()] * 4] * 2)
-    with pytest.raises(ValueError, match="entities of 2 docs, a list for each, was given 1 lists"):
-        ours.score_spans(docs, [[(0, 1, "A")]])
+def span_to(method: str) -> None:
+    ours, docs = tiny()
+    getattr(ours, method)(docs[0][0:2])
 
 
-def test_keys_are_checked_in_docs_without_tokens_too() -> None:
-    ours = tiny()
-    docs = make_docs(ours.vocab, [[]])
-    assert ours.score_spans(docs, [[]]).keys == []
-    with pytest.raises(ValueError, match="There is no label 'Z'"):
-        ours.score_spans(docs, [[(0, 1, "Z")]])
-    with pytest.raises(ValueError, match=r"a doc with 0 tokens, was \[0, 1\)"):
-        ours.score_spans(docs, [[(0, 1, "A")]])
+def add(**config: Any) -> None:
+    spacy.blank("en").add_pipe("batch_ner", config=config)
 
 
-def test_predictions_of_other_docs_are_refused() -> None:
-    ours = tiny()
-    ours.spans_key = "found"
-    docs = make_docs(ours.vocab, [[Token()] * 4, [Token()] * 4])
-    prediction = ours.predict(docs)
-    few = make_docs(ours.vocab, [[Token()] * 4])
-    longer = make_docs(ours.vocab, [[Token()] * 9])
-    others = make_docs(ours.vocab, [[Token()] * 3, [Token()] * 5])
-    for key in (None, "found"):
-        ours.spans_key = key
-        for given, found in (
-            (few, "2 of them, found 1"),
-            (longer, "2 of them, found 1"),
-            ([*docs, *few], "2 of them, found 3"),
-            (others, "4 tokens in doc 0, found 3"),
-        ):
-            with pytest.raises(ValueError, match=rf"Expected {found}\. Give set_annotations the"):
-                ours.set_annotations(given, prediction)
-            assert not any(doc.has_annotation("ENT_IOB") for doc in given)
+def with_beam(ask: Callable[[Any, list[Doc]], Any], **settings: Any) -> None:
+    ours, docs = tiny()
+    ours.cfg["beam_width"] = 4
+    for name, value in settings.items():
+        setattr(ours, name, value)
+    ask(ours, docs)
 
 
-def test_predictions_of_docs_without_tokens_fit_no_others() -> None:
-    ours = tiny()
-    for key in (None, "found"):
-        ours.spans_key = key
-        (empty,) = docs = make_docs(ours.vocab, [[]])
-        prediction = ours.predict(empty)
-        (full,) = make_docs(ours.vocab, [[Token()] * 4])
-        for others in (full, [empty, full], [empty, empty]):
-            with pytest.raises(ValueError, match=r"Expected (0 tokens in doc 0|1 of them), found"):
-                ours.set_annotations(others, prediction)
-        assert not full.has_annotation("ENT_IOB")
-        ours.set_annotations(docs, prediction)
-        assert [*empty.spans] == [*filter(None, [key])]
+def model(name: str, **settings: Any) -> dict[str, Any]:
+    return {"@architectures": name, **settings}
 
 
-def test_one_doc_may_be_set() -> None:
-    ours = tiny()
-    one, same = make_docs(ours.vocab, [[Token()] * 4] * 2)
+SPAN = r"expected docs, was given a Span\..* span\.as_doc"
+MODEL = r"architecture spacy.TransitionBasedParser.v2, was given"
+BOW = {"exclusive_classes": True, "ngram_size": 1, "no_output_layer": False}
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: span_to("predict"), SPAN),
+    (lambda: span_to("score_spans"), SPAN),
+    (lambda: score([[(0, 1, "A")]]), "entities of 2 docs, a list for each, was given 1 lists"),
+    (lambda: score([[(0, 1, "Z")]], (0,)), "There is no label 'Z'. Expected one of"),
+    (lambda: score([[(0, 1, "A")]], (0,)), r"a doc with 0 tokens, was \[0, 1\)"),
+    (lambda: score([[(0, 5, "A")], []]), r"Expected tokens of a doc with 4 tokens, was \[0, 5\)"),
+    (lambda: score([[(2, 2, "A")], []]), r"Expected tokens of a doc with 4 tokens, was \[2, 2\)"),
+    (lambda: set_others((4,)), r"Expected 2 of them, found 1\. Give set_annotations the"),
+    (lambda: set_others((4, 4, 4), key="found"), "Expected 2 of them, found 3"),
+    (lambda: set_others((3, 5)), "Expected 4 tokens in doc 0, found 3"),
+    (lambda: set_others((4,), (0,)), "Expected 0 tokens in doc 0, found 4"),
+    (lambda: set_others((0, 4), (0,), "found"), "Expected 1 of them, found 2"),
+    (lambda: add(beam_width=0), '"batch_ner": beam_width must be a whole number from 1 on, was: 0'),
+    (lambda: add(moves=5), "moves"),
+    (lambda: add(model=model("spacy.Tagger.v2", tok2vec=CNN)), MODEL),
+    (lambda: add(model=model("spacy-multihash.TokenTagger.v1", tok2vec=CNN)), MODEL),
+    (lambda: add(model=model("spacy.TextCatBOW.v3", **BOW)), MODEL),
+    (lambda: tiny()[0].update(None), "E978"),  # type: ignore[arg-type]
+    (lambda: tiny()[0].update(tiny()[1]), "E978.*Parser.update"),  # type: ignore[arg-type]
+    (lambda: with_beam(lambda ours, docs: ours.score_spans(docs)), r"cfg\[.beam_width.\] = 1"),
+    (
+        lambda: with_beam(lambda ours, docs: ours.predict(docs), spans_key="found"),
+        'spans_key = "found" has no effect with beam_width = 4',
+    ),
+    (
+        lambda: with_beam(lambda ours, docs: ours.predict(docs), decoder="best"),
+        'decoder = "best" has no effect with beam_width = 4',
+    ),
+]
+
+
+@pytest.mark.parametrize(("do", "message"), REFUSED)
+def test_refusals(do: Callable[[], Any], message: str) -> None:
+    with pytest.raises((ConfigValidationError, TypeError, ValueError), match=message):
+        do()
+
+
+def test_one_doc_stands_for_a_batch_and_batches_may_be_empty() -> None:
+    ours, (one, same) = tiny()
+    assert ours.score_spans(one).keys == ours.score_spans([one]).keys != []
     ours.set_annotations(one, ours.predict(one))
     ours.set_annotations([same], ours.predict([same]))
     assert [ent.text for ent in one.ents] == [ent.text for ent in same.ents] != []
+    ours.spans_key = "found"
+    (empty,) = make_docs(ours.vocab, [[]])
+    ours.set_annotations([empty], ours.predict(empty))
+    assert [*empty.spans] == ["found"] and ours.score_spans([empty], [[]]).keys == []
+    assert ours.update(example for example in ()) == {ours.name: 0.0}
 
 
 @pytest.mark.parametrize(("more", "features"), [(False, 8), (True, 13)])
 def test_states_of_a_parser_are_refused(more: bool, features: int) -> None:
     nlp = spacy.blank("en")
     config = nlp.get_factory_meta("batch_ner").default_config or {}
-    model = {**config["model"], "state_type": "parser", "extra_state_tokens": more}
+    of_parser = {**config["model"], "state_type": "parser", "extra_state_tokens": more}
     expected = (
         rf'Component "entities": expected a model that scores states by 3 or 6 tokens, was one '
         rf'with {features}\. Set state_type to "ner" in \[components\.entities\.model\]'
     )
-    pipe: Any = nlp.add_pipe("batch_ner", name="entities", config={"model": model})
-    doc = nlp.make_doc("Anna met Bob")
-    example = Example.from_dict(doc, {"entities": [(0, 4, "PER")]})
+    pipe: Any = nlp.add_pipe("batch_ner", name="entities", config={"model": of_parser})
+    example = Example.from_dict(nlp.make_doc("Anna met Bob"), {"entities": [(0, 4, "PER")]})
     pipe.initialize(lambda: [example], nlp=nlp)
     with pytest.raises(ValueError, match=expected):
         nlp("Anna met Bob")
@@ -119,38 +133,46 @@ def test_states_of_a_parser_are_refused(more: bool, features: int) -> None:
     assert nlp("Anna met Bob").has_annotation("ENT_IOB")
 
 
-@pytest.mark.parametrize("beam_width", [0, -1])
-def test_no_beam_at_all_is_refused(beam_width: int) -> None:
-    expected = f'"batch_ner": beam_width must be a whole number from 1 on, was: {beam_width}'
-    with pytest.raises(ValueError, match=expected):
-        spacy.blank("en").add_pipe("batch_ner", config={"beam_width": beam_width})
+# Weights that are not finite are told of where probabilities are asked for.
+
+DOCS = [[Token("Anna"), Token("met"), Token("Bob")], [Token("New"), Token("York")]]
+not_finite = pytest.mark.filterwarnings("ignore:.* encountered in .*:RuntimeWarning")
 
 
-def test_no_examples_are_refused_as_spacy_does() -> None:
-    for pipe in both(Case()):
-        with pytest.raises(TypeError, match="E978"):
-            pipe.update(None)
-        assert pipe.update(example for example in ()) == {pipe.name: 0.0}
+def spoilt(layer: str, param: str, value: float) -> BatchEntityRecognizer:
+    _, ours = both(Case(favours={"B": 2.0}))
+    node = ours.model.get_ref(layer)
+    values = node.get_param(param).copy()
+    values.reshape(-1)[-1] = value
+    node.set_param(param, values)
+    return ours
 
 
+@not_finite
 @pytest.mark.parametrize(
-    "model",
+    ("layer", "param", "value"),
     [
-        {"@architectures": "spacy.Tagger.v2", "tok2vec": CNN},
-        {"@architectures": "spacy-multihash.TokenTagger.v1", "tok2vec": CNN},
-        {
-            "@architectures": "spacy.TextCatBOW.v3",
-            "exclusive_classes": True,
-            "ngram_size": 1,
-            "no_output_layer": False,
-        },
+        ("lower", "W", numpy.nan),
+        ("lower", "pad", numpy.inf),
+        ("upper", "W", numpy.inf),
+        ("upper", "b", numpy.nan),
     ],
 )
-def test_models_of_other_architectures_are_refused(model: Any) -> None:
-    with pytest.raises(ValueError, match=r"architecture spacy.TransitionBasedParser.v2, was given"):
-        spacy.blank("en").add_pipe("batch_ner", config={"model": model})
+def test_weights_that_are_not_finite_are_named(layer: str, param: str, value: float) -> None:
+    expected = rf'Component "\w+": .* not finite .* no entity has .* finite: {param} of layer'
+    for settings in ({"spans_key": "entities"}, {"decoder": "best"}):
+        ours = spoilt(layer, param, value)
+        for name, setting in settings.items():
+            setattr(ours, name, setting)
+        docs = make_docs(ours.vocab, DOCS)
+        for ask in (ours.predict, ours.score_spans, lambda docs: ours.score_spans(docs, [[], []])):  # noqa: B023
+            with pytest.raises(ValueError, match=expected):
+                ask(docs)
 
 
-def test_moves_of_another_type_are_refused() -> None:
-    with pytest.raises(ConfigValidationError, match="moves"):
-        spacy.blank("en").add_pipe("batch_ner", config={"moves": 5})
+@not_finite
+def test_greedy_is_not_asked_how_probable_anything_is() -> None:
+    ours = spoilt("upper", "b", numpy.nan)
+    docs = make_docs(ours.vocab, DOCS)
+    ours.set_annotations(docs, ours.predict(docs))
+    assert all(doc.has_annotation("ENT_IOB") for doc in docs)

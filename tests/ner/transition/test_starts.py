@@ -8,7 +8,6 @@ import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
@@ -96,13 +95,6 @@ def test_parts_without_annotation_are_left_out() -> None:
     )
     # spaCy looks at the last part without its last token, and at all the doc if none is left
     assert parts.begins.tolist() == [0, 6]
-
-
-def test_docs_shorter_than_parts_are_whole() -> None:
-    batch = [*one_doc("O", "B-A"), *one_doc("O", "O", "O")]
-    parts = cut_by_us(recognizer(EntityRecognizer, Setup()), batch, 3)
-    assert_array_equal(parts.begins, [0, 2])
-    assert_array_equal(parts.ends, [2, 5])
 
 
 def test_gold_entity_that_no_valid_action_leads_to_is_refused_where_docs_are_cut() -> None:

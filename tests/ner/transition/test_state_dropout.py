@@ -102,10 +102,6 @@ def test_each_state_has_a_mask_of_its_own() -> None:
     assert (seen.states.features[:, 1] >= 0).any()
 
 
-def test_no_dropout_draws_no_masks() -> None:
-    assert look(WIDE, state_dropout=0.0).mask is None
-
-
 def test_models_without_upper_have_no_dropout() -> None:
     setup = WIDE._replace(use_upper=False)
     seen = look(setup, state_dropout=0.5)

@@ -91,13 +91,6 @@ def test_new_labels_are_added_in_spacys_order() -> None:
     assert [found.get_class_name(n) for n in range(found.n_moves)] == names
 
 
-def test_update_of_no_examples_changes_nothing() -> None:
-    for component in (ours(Setup()), recognizer(Stepwise, Setup())):
-        outcome = update(component, [])
-        assert outcome.losses == {"ner": 0.0}
-        assert not outcome.gradients
-
-
 def test_entity_of_the_only_label_that_must_go_on_is_followed() -> None:
     words = ["a"] * 4
     predicted = Doc(VOCAB, words=words, ents=["B-A", "I-A", "I-A", "O"])
