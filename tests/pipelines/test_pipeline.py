@@ -37,12 +37,12 @@ from tests.helpers.spacy_pipelines import (
 )
 
 
-def v1(section: dict[str, Any]) -> dict[str, Any]:
+def v1(section: dict[str, Any], prefix: str = "spacy") -> dict[str, Any]:
     """The same section, with the legacy version of each architecture."""
     return {
-        key: v1(value)
+        key: v1(value, prefix)
         if isinstance(value, dict)
-        else value.replace(".v2", ".v1")
+        else value.replace("spacy.", f"{prefix}.").replace(".v2", ".v1")
         if key == "@architectures"
         else value
         for key, value in section.items()
@@ -129,8 +129,11 @@ def test_all_components_are_accelerated(nlp: Language, tmp_path: Path) -> None:
     ]
     assert (done.already, done.left) == ([], [])
     assert names(nlp).count("multi_hash_embed") == names(nlp).count("maxout_window_encoder") == 2
-    assert "hashembed" not in names(nlp)
-    assert "expand_window" not in names(nlp)
+    assert not {"hashembed", "expand_window"} & {*names(nlp)}
+    model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
+    assert [model.get_ref("embed"), model.get_ref("encode")] == model.layers
+    ids = [node.id for node in walk(nlp)]
+    assert len(ids) == len(set(ids))
 
 
 def test_config_is_that_of_the_new_layers(nlp: Language) -> None:
@@ -168,19 +171,6 @@ def test_config_is_that_of_the_new_layers(nlp: Language) -> None:
     }
 
 
-def test_references_point_to_the_new_layers(nlp: Language) -> None:
-    accelerate(nlp)
-    model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
-    assert model.get_ref("embed") is model.layers[0]
-    assert model.get_ref("encode") is model.layers[1]
-
-
-def test_ids_of_nodes_are_distinct(nlp: Language) -> None:
-    accelerate(nlp)
-    ids = [node.id for node in walk(nlp)]
-    assert len(ids) == len(set(ids))
-
-
 def test_training_goes_on(nlp: Language) -> None:
     accelerate(nlp)
     before = [doc.tensor for doc in nlp.pipe(TEXTS)]
@@ -204,9 +194,6 @@ def test_gradients_are_those_of_spacy(nlp: Language) -> None:
         assert_equal_tensors(ours, nlp, atol=1e-3)
 
 
-# Python 3.12 and later warn of any fork beside threads.
-
-
 def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
     accelerate(nlp)
     before, config = nlp.to_bytes(), nlp.config.to_str()
@@ -221,13 +208,6 @@ def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
     ]
     assert nlp.to_bytes() == before
     assert nlp.config.to_str() == config
-
-
-def test_disabled_component_is_accelerated(tmp_path: Path) -> None:
-    nlp = build(with_listener(ner=ner(CNN)))
-    nlp.disable_pipe("ner")
-    assert "ner.model.tok2vec" in entries(assert_accelerates(nlp, tmp_path))
-    assert nlp.disabled == ["ner"]
 
 
 def test_sourced_component_is_accelerated(nlp: Language, tmp_path: Path) -> None:
@@ -377,15 +357,18 @@ def test_layer_that_components_share_is_replaced_by_one() -> None:
 # Legacy architectures
 
 
-def test_legacy_layers_of_the_same_function_are_replaced(tmp_path: Path) -> None:
-    nlp = build({"tagger": tagger(v1(TOK2VEC)), "ner": ner(v1(CNN))})
+@pytest.mark.parametrize("prefix", ["spacy", "spacy-legacy"])
+def test_legacy_layers_of_the_same_function_are_replaced(prefix: str, tmp_path: Path) -> None:
+    tok2vec, cnn = v1(TOK2VEC, prefix), v1(CNN, prefix)
+    nlp = build({"tagger": tagger(tok2vec), "ner": ner(cnn)})
     done = assert_accelerates(nlp, tmp_path)
     assert [entry.before for entry in done.replaced] == [
-        "spacy.MultiHashEmbed.v1",
-        "spacy.MaxoutWindowEncoder.v1",
-        "spacy.HashEmbedCNN.v1",
+        f"{prefix}.MultiHashEmbed.v1",
+        f"{prefix}.MaxoutWindowEncoder.v1",
+        f"{prefix}.HashEmbedCNN.v1",
         "ner",
     ]
+    assert done.left == []
     tok2vec = nlp.config["components"]["tagger"]["model"]["tok2vec"]
     assert tok2vec["@architectures"] == "spacy.Tok2Vec.v2"
 
@@ -444,11 +427,6 @@ def test_encoder_that_does_not_see_where_docs_end_is_left(tmp_path: Path) -> Non
 
 
 # Layers of others
-
-
-@spacy.registry.architectures("spacy_multihash_tests.Wrapped.v1")
-def build_wrapped(embed: Model, encode: Model) -> Model:
-    return chain(embed, encode)
 
 
 @spacy.registry.architectures("spacy_multihash_tests.Embed.v1")
@@ -510,15 +488,6 @@ def test_custom_embedding_is_left(tmp_path: Path) -> None:
             "there is no layer of ours for it",
         )
     ]
-
-
-def test_custom_tok2vec_keeps_its_encoder(tmp_path: Path) -> None:
-    tok2vec = {**TOK2VEC, "@architectures": "spacy_multihash_tests.Wrapped.v1"}
-    nlp = build({"tagger": tagger(tok2vec)})
-    done = assert_accelerates(nlp, tmp_path)
-    assert entries(done) == ["tagger.model.tok2vec.embed"]
-    reason = only_reason(done, "spacy.MaxoutWindowEncoder.v2")
-    assert reason == "it is not part of a spacy.Tok2Vec.v2"
 
 
 @pytest.mark.parametrize(
@@ -594,8 +563,13 @@ def test_variable_of_a_section_that_goes_is_resolved(tmp_path: Path) -> None:
         "tagger": tagger({**LISTENER, "width": "${components.tok2vec.model.width}"}),
     }
     nlp = build(components)
+    nlp.config["training"]["logger"] = {
+        "@loggers": "spacy.ConsoleLogger.v1",
+        "progress_bar": "${components.tok2vec.model.subword_features}",
+    }
     assert entries(assert_accelerates(nlp, tmp_path)) == ["tok2vec.model"]
     assert raw(nlp)["tagger"]["model"]["tok2vec"]["width"] == 12
+    assert nlp.config["training"]["logger"]["progress_bar"] is True
 
 
 @pytest.mark.parametrize("name", ["encode", "model"])
@@ -620,31 +594,10 @@ def test_variable_for_a_section_that_is_replaced_only_there_is_resolved(tmp_path
     assert raw(nlp)["ner"]["model"]["tok2vec"]["embed"] == EMBED
 
 
-def test_variable_elsewhere_is_resolved(tmp_path: Path) -> None:
-    nlp = build({"tok2vec": {"factory": "tok2vec", "model": CNN}})
-    nlp.config["training"]["logger"] = {
-        "@loggers": "spacy.ConsoleLogger.v1",
-        "progress_bar": "${components.tok2vec.model.subword_features}",
-    }
-    assert_accelerates(nlp, tmp_path)
-    assert nlp.config["training"]["logger"]["progress_bar"] is True
-
-
 def test_variable_without_a_value_changes_nothing(nlp: Language) -> None:
     nlp.config["training"]["logger"]["progress_bar"] = "${no.such}"
     before = nlp.to_bytes()
     with pytest.raises(ValueError, match="no.such"):
-        accelerate(nlp)
-    assert nlp.to_bytes() == before
-
-
-def test_failure_changes_nothing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(encode: Model) -> Model:
-        raise RuntimeError("out of memory")
-
-    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.encoder_from_spacy", fail)
-    before = nlp.to_bytes()
-    with pytest.raises(RuntimeError, match="out of memory"):
         accelerate(nlp)
     assert nlp.to_bytes() == before
 
@@ -729,7 +682,7 @@ def sentences(shared: Path) -> list[str]:
 def test_real_pipeline_predicts_the_same(
     shared: Path, load_english: Callable[[], Language], tmp_path: Path
 ) -> None:
-    texts = sentences(shared)[:1500]
+    texts = sentences(shared)[:300]
     ours, theirs = load_english(), load_english()
     done = accelerate(ours)
     assert (len(done.replaced), done.already, done.left) == (8, [], [])
@@ -741,13 +694,10 @@ def test_real_pipeline_predicts_the_same(
     # Near-ties might be decided otherwise by rounding. There are none among these.
     pairs = zip(texts, predictions(ours, texts), expected, strict=True)
     assert [text for text, found, before in pairs if found != before] == []
-    assert sum(len(ents) for _, ents in expected) > 500
-    assert predictions(loaded, texts[:100]) == expected[:100]
+    assert sum(len(ents) for _, ents in expected) > 100
+    assert predictions(loaded, texts[:50]) == expected[:50]
     assert_equal_tensors(loaded, theirs, texts[:50])
-    assert sum(len(tokens) for tokens, _ in expected) > 20_000
-
-
-# Names of spacy-legacy, which are those of spacy.*.v1
+    assert sum(len(tokens) for tokens, _ in expected) > 4000
 
 
 def legacy(section: dict[str, Any]) -> dict[str, Any]:
@@ -762,34 +712,20 @@ def legacy(section: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_layers_by_the_names_of_spacy_legacy_are_replaced(tmp_path: Path) -> None:
-    nlp = build({"tagger": tagger(legacy(TOK2VEC)), "ner": ner(legacy(CNN))})
-    done = assert_accelerates(nlp, tmp_path)
-    assert [entry.before for entry in done.replaced] == [
-        "spacy-legacy.MultiHashEmbed.v1",
-        "spacy-legacy.MaxoutWindowEncoder.v1",
-        "spacy-legacy.HashEmbedCNN.v1",
-        "ner",
-    ]
-    assert [entry.after for entry in done.replaced] == [
-        OUR_EMBED,
-        OUR_ENCODER,
-        f"{OUR_EMBED} + {OUR_ENCODER}",
-        "batch_ner",
-    ]
-    assert done.left == []
-    tok2vec = nlp.config["components"]["tagger"]["model"]["tok2vec"]
-    assert tok2vec["@architectures"] == "spacy.Tok2Vec.v2"
-
-
 # What is given, and what is shown
 
 
-@pytest.mark.parametrize("given", ["en_core_web_md", None, Path("model")])
-def test_what_is_no_pipeline_is_refused(given: Any) -> None:
-    message = rf"accelerate: nlp must be a Language, was: {type(given).__name__}. .*spacy.load"
-    with pytest.raises(TypeError, match=message):
-        accelerate(given)
+@pytest.mark.parametrize(
+    ("given", "settings", "message"),
+    [
+        ("en_core_web_md", {}, "nlp must be a Language, was: str. .*spacy.load"),
+        (None, {}, "nlp must be a Language, was: NoneType"),
+        (spacy.blank("en"), {"keep_ner": "no"}, "keep_ner must be"),
+    ],
+)
+def test_refusals(given: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"accelerate: {message}"):
+        accelerate(given, **settings)
 
 
 def test_result_is_readable_where_it_is_shown(nlp: Language) -> None:
@@ -800,9 +736,5 @@ def test_result_is_readable_where_it_is_shown(nlp: Language) -> None:
     assert "<td>ner.factory</td><td>ner by batch_ner</td>" in html
     assert "<td>replaced</td><td>tok2vec.model.embed</td>" in html
     assert OUR_EMBED in html
-
-
-def test_result_is_escaped_for_a_notebook() -> None:
-    done = Acceleration(left=[Left("a", "<b>", "c", "1 < 2")])
-    assert "a.&lt;b&gt;" in done._repr_html_()
-    assert "1 &lt; 2" in done._repr_html_()
+    escaped = Acceleration(left=[Left("a", "<b>", "c", "1 < 2")])._repr_html_()
+    assert "a.&lt;b&gt;" in escaped and "1 &lt; 2" in escaped

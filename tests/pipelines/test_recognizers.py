@@ -135,15 +135,6 @@ def test_model_without_upper_keeps_its_layers() -> None:
     assert pipe(nlp).model.get_ref("lower") is lower
 
 
-def test_what_is_saved_is_what_spacy_saves(nlp: Language, tmp_path: Path) -> None:
-    pipe(nlp).to_disk(tmp_path / "theirs")
-    accelerate(nlp)
-    pipe(nlp).to_disk(tmp_path / "ours")
-    for name in ("cfg", "model", "moves"):
-        ours, theirs = ((tmp_path / who / name).read_bytes() for who in ("ours", "theirs"))
-        assert ours == theirs
-
-
 def test_ner_stays_if_it_is_to_be_kept(nlp: Language) -> None:
     old, config = pipe(nlp), nlp.config.copy()["components"]["ner"]
     done = accelerate(nlp, keep_ner=True)
@@ -152,14 +143,6 @@ def test_ner_stays_if_it_is_to_be_kept(nlp: Language) -> None:
     assert replaced(done) == left(done) == []
     assert len(done.replaced) == 2
     assert replaced(accelerate(nlp)) == [("ner", "ner", "batch_ner")]
-
-
-@pytest.mark.parametrize("value", [None, "no", 1])
-def test_whether_it_is_kept_is_true_or_false(nlp: Language, value: Any) -> None:
-    before = nlp.to_bytes()
-    with pytest.raises(ValueError, match="accelerate: keep_ner must be"):
-        accelerate(nlp, keep_ner=value)
-    assert nlp.to_bytes() == before
 
 
 def test_pipeline_with_nothing_but_a_recognizer_to_replace_is_saved(tmp_path: Path) -> None:
@@ -189,7 +172,8 @@ def test_place_and_disabled_components_stay(tmp_path: Path) -> None:
     nlp = build({"ner": ner(CNN), "tagger": tagger(TOK2VEC), "other": ner(CNN)})
     nlp.disable_pipe("other")
     expected = predictions(nlp)
-    accelerate(nlp)
+    paths = {(entry.component, entry.path) for entry in accelerate(nlp).replaced}
+    assert {("other", "model.tok2vec"), ("other", "factory")} <= paths
     nlp.to_disk(tmp_path)
     for pipeline in (nlp, spacy.load(tmp_path)):
         assert pipeline.component_names == ["ner", "tagger", "other"]

@@ -4,7 +4,6 @@ import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.language import Language
 from spacy.ml.models.tok2vec import (
     CharacterEmbed,
     MaxoutWindowEncoder,
@@ -29,6 +28,7 @@ from spacy_multihash import (
 )
 from tests.helpers.maxout import random_vectors
 
+VOCAB = spacy.blank("en").vocab
 TEXTS = ["Anna met Anna in Rome .", "", "The shares of Xerox Corp. rose 12 % in 1998 ."]
 ATTRS = ["NORM", "SHAPE", "SPACY"]
 
@@ -52,18 +52,16 @@ def assert_same_layer(one: Model, other: Model, docs: list[Doc]) -> None:
             assert_array_equal(node.get_param(name), other_node.get_param(name))
 
 
-def test_weights_of_spacy_give_the_same_predictions(docs: list[Doc]) -> None:
-    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs)
-    assert_equal_predictions(embed_from_spacy(theirs), theirs, docs)
-
-
-def test_weights_go_back_to_spacy(docs: list[Doc]) -> None:
-    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs)
-    assert_same_layer(embed_to_spacy(embed_from_spacy(theirs)), theirs, docs)
-
-
-def test_converted_weights_are_copies(docs: list[Doc]) -> None:
-    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).initialize(X=docs)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_weights_give_the_same_predictions_both_ways_and_are_copies(
+    at_once: bool, docs: list[Doc]
+) -> None:
+    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False)
+    ours = embed_from_spacy(initialized(theirs, docs) if at_once else theirs)
+    if not at_once:
+        initialized(theirs, docs), initialized(ours, docs)
+    assert_equal_predictions(ours, theirs, docs)
+    assert_same_layer(embed_to_spacy(ours), theirs, docs)
     before = theirs.to_bytes()
     for node in embed_from_spacy(theirs).walk():
         for name in node.param_names:
@@ -74,12 +72,6 @@ def test_converted_weights_are_copies(docs: list[Doc]) -> None:
 def initialized(model: Model, X: list[Any]) -> Model:
     fix_random_seed(1)
     return model.initialize(X=X)
-
-
-def test_uninitialized_layer_is_converted_and_initialized_later(docs: list[Doc]) -> None:
-    theirs = MultiHashEmbed(8, ATTRS, [50, 20, 2], False)
-    ours = initialized(embed_from_spacy(theirs), docs)
-    assert_equal_predictions(ours, initialized(theirs, docs), docs)
 
 
 def test_converted_layer_can_be_trained_and_saved(docs: list[Doc]) -> None:
@@ -118,54 +110,6 @@ def test_layer_goes_back_to_spacy_with_the_dropout_of_tables_and_without(
     assert same == table_dropout
 
 
-@pytest.mark.parametrize(
-    "settings", [{"num_hashes": 3, "seeds": [8, 9, 10]}, {"seeds": [1, 2, 3]}, {}]
-)
-def test_settings_that_spacy_lacks_are_refused(settings: dict) -> None:
-    ours = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, **settings)
-    with pytest.raises(ValueError, match="has 4 hashes and the seeds 8, 9, 10, .* has num_hashes"):
-        embed_to_spacy(ours)
-
-
-@pytest.mark.parametrize("initialized", [True, False])
-def test_other_embeddings_of_spacy_are_refused(initialized: bool, docs: list[Doc]) -> None:
-    vocab = docs[0].vocab
-    vocab.vectors = Vectors(strings=vocab.strings, data=random_vectors(2, 5), keys=["Anna", "Rome"])
-    embed_v1 = registry.get("architectures", "spacy.MultiHashEmbed.v1")
-    whole = build_hash_embed_cnn_tok2vec(
-        width=8, depth=1, embed_size=50, window_size=1, maxout_pieces=3, subword_features=True,
-        pretrained_vectors=None,
-    )  # fmt: skip
-    others = [
-        whole,
-        embed_v1(8, ATTRS, [50, 20, 2], True),
-        CharacterEmbed(width=8, rows=50, nM=4, nC=3, include_static_vectors=False),
-    ]
-    for other in others:
-        if initialized:
-            other.initialize(X=docs)
-        with pytest.raises(ValueError, match=r"Expected .* spacy.MultiHashEmbed.v2.*get_ref"):
-            embed_from_spacy(other)
-
-
-@pytest.mark.parametrize(
-    "encoder",
-    [
-        build_maxout_window_encoder_v1(8, 1, 3, 2),
-        MaxoutWindowEncoder(8, 1, 3, 2),
-        MishWindowEncoder(8, 1, 2),
-    ],
-    ids=["ours", "maxout", "mish"],
-)
-def test_a_whole_tok2vec_is_refused(encoder: Model) -> None:
-    embed = build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, seeds=[8, 9, 10])
-    for whole in (build_Tok2Vec_model(embed, encoder), chain(embed, with_array(Softmax(2, 8)))):
-        with pytest.raises(
-            ValueError, match=r"a MultiHashEmbed.v1, was given .*get_ref\(.embed.\)"
-        ):
-            embed_to_spacy(whole)
-
-
 def test_weights_without_importance_go_to_spacy(docs: list[Doc]) -> None:
     settings = {"num_hashes": 4, "seeds": [8, 9], "train_importance": False}
     weighted = build_multi_weighted_hash_embed_v1(
@@ -182,29 +126,65 @@ def test_encoder_weights_go_both_ways() -> None:
     assert_array_equal(encoder_to_spacy(ours).predict(X)[0], theirs.predict(X)[0])
 
 
-def test_another_encoder_is_refused(docs: list[Doc]) -> None:
-    ours = build_maxout_window_encoder_v1(8, 1, 3, 2)
-    for other in (ours, MishWindowEncoder(8, 1, 2), MultiHashEmbed(8, ATTRS, [9, 9, 9], False)):
-        with pytest.raises(ValueError, match="Expected the model of a spacy.MaxoutWindowEncoder"):
-            encoder_from_spacy(other)
-    with pytest.raises(ValueError, match="Expected the model of a MaxoutWindowEncoder.v1, was"):
-        encoder_to_spacy(MaxoutWindowEncoder(8, 1, 3, 2))
+def legacy() -> Model:
+    VOCAB.vectors = Vectors(strings=VOCAB.strings, data=random_vectors(2, 5), keys=["Anna", "Rome"])
+    return registry.get("architectures", "spacy.MultiHashEmbed.v1")(8, ATTRS, [50, 20, 2], True)
 
 
-@pytest.mark.parametrize("component", ["tok2vec", "ner"])
-def test_real_weights_give_the_same_predictions(component: str, english: Language) -> None:
-    model = english.get_pipe(component).model  # type: ignore[attr-defined]
-    (theirs,) = [node.get_ref("embed") for node in model.walk() if node.has_ref("embed")]
-    docs = [english.make_doc(text) for text in [*TEXTS, "\n\n Dr. Smith   said : Hello, Łódź! "]]
-    ours = embed_from_spacy(theirs)
-    assert_equal_predictions(ours, theirs, docs)
-    assert_same_layer(embed_to_spacy(ours), theirs, docs)
+def ours(**settings: Any) -> Model:
+    return build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, **settings)
 
 
-@pytest.mark.parametrize(
-    "convert", [embed_from_spacy, embed_to_spacy, encoder_from_spacy, encoder_to_spacy]
-)
-def test_what_is_no_model_is_refused(convert: Any) -> None:
-    name = convert.__name__
-    with pytest.raises(TypeError, match=f"{name}: .* must be a Model, was: str. .*get_ref"):
-        convert("tok2vec")
+SEEDS: dict[str, Any] = {"seeds": [8, 9, 10]}
+CNN: dict[str, Any] = {
+    "width": 8,
+    "depth": 1,
+    "embed_size": 50,
+    "window_size": 1,
+    "maxout_pieces": 3,
+}
+CNN |= {"subword_features": True, "pretrained_vectors": None}
+CHARACTERS: dict[str, Any] = {
+    "width": 8,
+    "rows": 50,
+    "nM": 4,
+    "nC": 3,
+    "include_static_vectors": False,
+}
+OURS_ENCODER = build_maxout_window_encoder_v1(8, 1, 3, 2)
+WHOLES = [
+    *(
+        build_Tok2Vec_model(ours(**SEEDS), encoder)
+        for encoder in (OURS_ENCODER, MaxoutWindowEncoder(8, 1, 3, 2), MishWindowEncoder(8, 1, 2))
+    ),
+    chain(ours(**SEEDS), with_array(Softmax(2, 8))),
+]
+OTHERS = [
+    build_hash_embed_cnn_tok2vec(**CNN),
+    CharacterEmbed(**CHARACTERS),
+    legacy(),
+]
+HASHES = "has 4 hashes and the seeds 8, 9, 10, .* has num_hashes"
+THEIRS = r"Expected .* spacy.MultiHashEmbed.v2.*get_ref"
+ENCODER = "Expected the model of a spacy.MaxoutWindowEncoder"
+CONVERTERS = [embed_from_spacy, embed_to_spacy, encoder_from_spacy, encoder_to_spacy]
+REFUSED: list[tuple[Any, Any, str]] = [
+    *((embed_to_spacy, ours(**s), HASHES) for s in ({"num_hashes": 3, **SEEDS}, {})),
+    (embed_to_spacy, ours(seeds=[1, 2, 3]), HASHES),
+    *((embed_to_spacy, whole, r"a MultiHashEmbed.v1, was given .*get_ref") for whole in WHOLES),
+    *((embed_from_spacy, other, THEIRS) for other in OTHERS),
+    (encoder_from_spacy, OURS_ENCODER, ENCODER),
+    (encoder_from_spacy, MishWindowEncoder(8, 1, 2), ENCODER),
+    (encoder_from_spacy, MultiHashEmbed(8, ATTRS, [9, 9, 9], False), ENCODER),
+    (encoder_to_spacy, MaxoutWindowEncoder(8, 1, 3, 2), "of a MaxoutWindowEncoder.v1, was"),
+    *((f, "tok2vec", f"{f.__name__}: .* must be a Model, was: str. .*get_ref") for f in CONVERTERS),
+]
+
+
+@pytest.mark.parametrize(("convert", "given", "message"), REFUSED)
+def test_refusals(convert: Any, given: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        convert(given)
+    if given in OTHERS:
+        with pytest.raises(ValueError, match=message):
+            convert(given.initialize(X=[Doc(VOCAB, words=["Anna", "met"])]))

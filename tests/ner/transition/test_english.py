@@ -11,7 +11,7 @@ from tests.helpers.compare_ner import DATASETS, compare, load_english, read_text
 from tests.helpers.paths import SHARED
 
 # Docs of each data set: all of them take a quarter of an hour
-DOCS = 150
+DOCS = 60
 Recognizers = tuple[EntityRecognizer, BatchEntityRecognizer]
 
 

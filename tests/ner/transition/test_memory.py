@@ -14,7 +14,7 @@ from spacy_multihash.compute.dispatch import NONE, chosen_kernels
 from tests.helpers.transition import Case, recognizer
 
 pytestmark = pytest.mark.skipif(chosen_kernels() == NONE, reason="needs the kernels")
-LENGTHS = (20_000, 60_000)
+LENGTHS = (8_000, 24_000)
 MANY = [f"L{i}" for i in range(100)]
 
 
@@ -39,10 +39,9 @@ def long_doc(pipe: EntityRecognizer, length: int) -> Doc:
     return Doc(pipe.vocab, words=["a"] * length)
 
 
-@pytest.mark.parametrize("state_dropout", [0.0, 0.1])
-def test_update_keeps_no_scores_of_a_long_doc(state_dropout: float) -> None:
+def test_update_keeps_no_scores_of_a_long_doc() -> None:
     ours = build(MANY)
-    ours.state_dropout = state_dropout
+    ours.state_dropout = 0.1
     tags = ["B-L0", "I-L0", *["O"] * 8]
 
     def update(length: int) -> None:
