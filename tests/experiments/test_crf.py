@@ -14,7 +14,7 @@ from experiments.crf import (
     sentences,
     train_crf,
 )
-from tests.helpers.corpora import SENTENCES, make_docs
+from tests.helpers.corpora import make_docs
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +48,6 @@ def test_features_of_a_token_are_those_of_the_window() -> None:
     assert len(rows[2]) == len(expected)
 
 
-def test_features_tell_where_a_sentence_begins_and_ends() -> None:
-    rows = features(["Anna", "met", "Bob"])
-    assert [("first" in row, "last" in row) for row in rows] == [
-        (True, False),
-        (False, False),
-        (False, True),
-    ]
-    assert {"first", "last"} <= set(features(["Anna"])[0])
-
-
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_features_see_two_words_to_each_side(words: list[str], data: st.DataObject) -> None:
     changed = data.draw(st.integers(0, len(words) - 1))
@@ -70,13 +60,6 @@ def test_features_see_two_words_to_each_side(words: list[str], data: st.DataObje
 
 
 # Tags
-
-
-def test_sentences_are_those_of_the_doc_or_the_whole_doc() -> None:
-    words = ["Anna", "left", "Bob", "stayed"]
-    known = Doc(Vocab(), words=words, sent_starts=[True, False, True, False])
-    assert [(s.start, s.end) for s in sentences(known)] == [(0, 2), (2, 4)]
-    assert [(s.start, s.end) for s in sentences(Doc(Vocab(), words=words))] == [(0, 4)]
 
 
 def test_gold_tags_part_neighbours_and_open_anew_in_a_sentence() -> None:
@@ -117,19 +100,6 @@ def test_train_crf_leaves_out_sentences_with_missing_annotation(
     assert (tmp_path / "model").read_bytes() == model.read_bytes()
 
 
-def test_train_crf_keeps_the_annotated_sentences_of_a_doc(tmp_path: Path) -> None:
-    words, tags = SENTENCES[0]
-    doc = Doc(
-        Vocab(),
-        words=[*words, "Rome", "?"],
-        ents=[*tags, "", ""],
-        sent_starts=[i in (0, len(words)) for i in range(len(words) + 2)],
-    )
-    train_crf([doc], tmp_path / "partly")
-    train_crf(make_docs()[:1], tmp_path / "whole")
-    assert (tmp_path / "partly").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
 # Prediction
 
 
@@ -144,12 +114,6 @@ def test_predict_crf_takes_sentences_one_by_one(model: Path) -> None:
         for doc, offset in zip(predict_crf(model, docs), offsets, strict=True)
         for start, end, label in entities(doc)
     ]
-
-
-@given(words=st.lists(st.text(min_size=1), max_size=5))
-def test_predict_crf_takes_any_words(model: Path, words: list[str]) -> None:
-    (doc,) = predict_crf(model, [Doc(Vocab(), words=words)])
-    assert [token.text for token in doc] == words
 
 
 def test_predict_crf_without_a_file_is_refused_before_the_first_doc(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from experiments.arms import CRF
 from experiments.results import COLUMNS
 from experiments.statistics import Cell, Runs, draw, f_scores, student_interval
 
@@ -124,8 +123,3 @@ def test_pooled_interval_is_that_of_hartung_and_knapp() -> None:
     assert one_set.mean == pytest.approx(0.1)
     missing = Cell("z", "none", "dev_f")
     assert runs.pooled([*cells, [(missing, missing)]]) is None
-
-
-def test_crf_is_compared_with_each_seed() -> None:
-    found = runs_of({"one": [0.5, 0.6, 0.7], CRF: [0.4]}).difference(ONE, Cell("d", CRF, "dev_f"))
-    assert found is not None and found.n == 3 and found.mean == pytest.approx(0.2)

@@ -6,7 +6,6 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
-from spacy.training import Corpus
 
 from experiments.corpora.convert import (
     DATASETS,
@@ -17,7 +16,7 @@ from experiments.corpora.convert import (
     read_records,
     read_split,
 )
-from spacy_multihash.corpus.conll import Record, to_iob2
+from spacy_multihash.corpus.conll import Record
 
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 NL = (
@@ -73,18 +72,6 @@ def test_convert_makes_a_doc_of_each_dutch_document(tmp_path: Path) -> None:
     assert [entities(doc) for doc in docs] == [[("Jan", "PER"), ("Gent", "LOC")], [("KBC", "ORG")]]
 
 
-def test_convert_makes_a_doc_of_each_dutch_sentence_where_asked(tmp_path: Path) -> None:
-    write_assets(tmp_path, "conll-nl-sentences", NL)
-    convert("conll-nl-sentences", tmp_path, tmp_path / "out")
-    docs = read_docs(tmp_path / "out" / "train.spacy", "nl")
-    assert [doc.text.strip() for doc in docs] == ["Jan slaapt", "In Gent", "KBC"]
-    assert [entities(doc) for doc in docs] == [
-        [("Jan", "PER")],
-        [("Gent", "LOC")],
-        [("KBC", "ORG")],
-    ]
-
-
 def test_convert_counts_what_it_wrote(tmp_path: Path) -> None:
     write_assets(tmp_path, "conll-es", ES)
     assert convert("conll-es", tmp_path, tmp_path / "out") == [
@@ -92,23 +79,6 @@ def test_convert_counts_what_it_wrote(tmp_path: Path) -> None:
         SplitSummary("dev", docs=2, tokens=7, entities=3, opened_by_i=1),
         SplitSummary("test", docs=2, tokens=7, entities=3, opened_by_i=1),
     ]
-
-
-def test_convert_keeps_gold_tokens_in_training(tmp_path: Path) -> None:
-    write_assets(tmp_path, "conll-es", "a.b(c NC B-MISC\n) NC O\n")
-    convert("conll-es", tmp_path, tmp_path / "out")
-    (example,) = Corpus(tmp_path / "out" / "train.spacy")(spacy.blank("es"))
-    assert [token.text for token in example.predicted] == ["a.b(c", ")"]
-
-
-def test_convert_replaces_earlier_output_and_leaves_nothing_else(tmp_path: Path) -> None:
-    write_assets(tmp_path, "conll-es", ES)
-    out = tmp_path / "out"
-    convert("conll-es", tmp_path, out)
-    write_assets(tmp_path, "conll-es", "Hola NC O\n")
-    convert("conll-es", tmp_path, out)
-    assert len(read_docs(out / "test.spacy", "es")) == 1
-    assert sorted(path.name for path in out.iterdir()) == ["dev.spacy", "test.spacy", "train.spacy"]
 
 
 def test_convert_writes_no_split_when_one_fails(tmp_path: Path) -> None:
@@ -121,33 +91,6 @@ def test_convert_writes_no_split_when_one_fails(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="esp.testb:2"):
         convert("conll-es", tmp_path, out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-
-
-def test_convert_leaves_no_staging_folder_when_writing_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail_on_test(self: DocBin, path: Path) -> None:
-        if path.name == "test.spacy":
-            raise OSError("disk full")
-        path.write_bytes(b"")
-
-    write_assets(tmp_path, "conll-es", ES)
-    monkeypatch.setattr(DocBin, "to_disk", fail_on_test)
-    with pytest.raises(OSError, match="disk full"):
-        convert("conll-es", tmp_path, tmp_path / "out")
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-def test_convert_names_unknown_dataset_and_choices(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'conll-xx'. Choose one of: conll-es, conll-nl"):
-        convert("conll-xx", tmp_path, tmp_path / "out")
-
-
-def test_convert_says_how_to_get_a_missing_asset(tmp_path: Path) -> None:
-    write_assets(tmp_path, "conll-es", ES)
-    (tmp_path / "conll2002" / "esp.testb").unlink()
-    with pytest.raises(FileNotFoundError, match=r"esp\.testb is missing.*spacy project assets"):
-        convert("conll-es", tmp_path, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -172,18 +115,6 @@ def test_convert_names_file_and_line_of_malformed_line(
     with pytest.raises(ValueError, match=message):
         convert("conll-es", tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_convert_refuses_file_without_tokens(tmp_path: Path) -> None:
-    write_assets(tmp_path, "conll-es", "\n\n")
-    with pytest.raises(ValueError, match=r"esp\.train: expected tagged tokens, found none"):
-        convert("conll-es", tmp_path, tmp_path / "out")
-
-
-def test_convert_refuses_dutch_tokens_outside_documents(tmp_path: Path) -> None:
-    write_assets(tmp_path, "conll-nl", "Jan N B-PER\n")
-    with pytest.raises(ValueError, match=r"ned\.train:1: expected a line '-DOCSTART-'"):
-        convert("conll-nl", tmp_path, tmp_path / "out")
 
 
 def test_read_records_ignores_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
@@ -211,39 +142,6 @@ def test_read_records_takes_two_columns_and_a_lone_tab_as_blank(tmp_path: Path) 
     records = list(read_records(path, TWO_COLUMNS))
     assert [record.words for record in records] == [['"', "new york"], ["x"]]
     assert records[0].tags == ["O", "B-creative-work"]
-
-
-def test_read_records_takes_the_tag_of_its_column(tmp_path: Path) -> None:
-    path = tmp_path / "four.txt"
-    path.write_text("Gent B-LOC 0 4\n", encoding="utf8")
-    spec = DatasetSpec("en", {}, columns=4, tag_column=1, sep=" ")
-    assert list(read_records(path, spec)) == [Record(["Gent"], ["B-LOC"], [True], [1])]
-
-
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
-        ("I-PER I-PER", "B-PER I-PER"),
-        ("O I-PER O", "O B-PER O"),
-        ("B-PER I-LOC I-LOC", "B-PER B-LOC I-LOC"),
-        ("B-PER B-PER I-PER", "B-PER B-PER I-PER"),
-    ],
-)
-def test_to_iob2_opens_entities_with_b(tags: str, expected: str) -> None:
-    assert to_iob2(tags.split(), [True] + [False] * tags.count(" ")) == expected.split()
-
-
-def test_to_iob2_continues_no_entity_across_sentences() -> None:
-    assert to_iob2(["B-PER", "I-PER"], [True, True]) == ["B-PER", "B-PER"]
-
-
-def test_convert_cli_shows_a_row_a_split(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_assets(tmp_path, "conll-nl", NL)
-    convert_cli("conll-nl", tmp_path, tmp_path / "out")
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["train", "2", "5", "3", "0", "0"] in rows
 
 
 def test_convert_cli_exits_with_1_and_says_why(
@@ -331,3 +229,21 @@ def test_convert_cuts_gum_by_blocks_of_neighbours(tmp_path: Path) -> None:
     for block in (words[1][:10], words[1][10:]):
         first = int(block[0][1:])
         assert first % 10 == 0 and block == [f"s{i}" for i in range(first, first + 10)]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "assets", "message"),
+    [
+        ("conll-xx", ES, "'conll-xx'. Choose one of: conll-es, conll-nl"),
+        ("conll-es", "\n\n", r"esp\.train: expected tagged tokens, found none"),
+        ("conll-es", None, r"esp\.train is missing.*spacy project assets"),
+        ("conll-nl", "Jan N B-PER\n", r"ned\.train:1: expected a line '-DOCSTART-'"),
+    ],
+)
+def test_convert_says_what_is_missing(
+    dataset: str, assets: str | None, message: str, tmp_path: Path
+) -> None:
+    if assets is not None and dataset in DATASETS:
+        write_assets(tmp_path, dataset, assets)
+    with pytest.raises((FileNotFoundError, ValueError), match=message):
+        convert(dataset, tmp_path, tmp_path / "out")

@@ -1,13 +1,11 @@
 """Texts with labels, as lines of JSON or CSV, to spaCy's binary format."""
 
 import gzip
-from collections import Counter
 from pathlib import Path
 
 import pytest
 import spacy
 import srsly
-from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from experiments.corpora.convert_textcat import (
@@ -17,7 +15,6 @@ from experiments.corpora.convert_textcat import (
     LABELS,
     convert_textcat,
     convert_textcat_cli,
-    read_texts,
 )
 
 TEXTS = [
@@ -84,13 +81,6 @@ def test_dev_is_a_small_part_of_training_and_the_same_each_time(tmp_path: Path) 
     assert len(parts[0]["dev"]) / len(texts) == pytest.approx(DEV_SHARE, abs=0.02)
 
 
-def test_convert_counts_what_it_wrote(tmp_path: Path) -> None:
-    write_assets(tmp_path, lines_of(TEXTS * 30), lines_of(TEXTS))
-    counts = convert_textcat(tmp_path, tmp_path / "out")
-    assert counts["train"] + counts["dev"] == 120 and counts["dev"] > 0
-    assert counts["test"] == len(list(read_docs(tmp_path / "out" / "test.spacy"))) == 4
-
-
 def test_official_files_give_the_same_labels_and_title_and_description(tmp_path: Path) -> None:
     write_csv(tmp_path, CSV_TEST * 30)
     counts = convert_textcat(tmp_path, tmp_path / "out")
@@ -114,12 +104,6 @@ def test_lines_of_json_go_before_csv_if_both_are_whole(tmp_path: Path) -> None:
     assert convert_textcat(tmp_path, tmp_path / "out")["test"] == 1
 
 
-def test_a_title_or_a_description_alone_is_a_text(tmp_path: Path) -> None:
-    path = tmp_path / "texts.csv"
-    path.write_text('"1","","b"\n"2","a",""\n', encoding="utf8")
-    assert list(read_texts(path)) == [(" b", "World"), ("a ", "Sports")]
-
-
 def test_missing_files_lead_to_the_generated_corpus(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,17 +114,3 @@ def test_missing_files_lead_to_the_generated_corpus(
     with pytest.raises(SystemExit, match="1"):
         convert_textcat_cli(tmp_path, tmp_path / "out")
     assert "Could not convert AG News" in capsys.readouterr().out
-
-
-def test_real_texts_are_all_read_and_split(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def empty(nlp: Language, *others: object) -> Doc:
-        return Doc(nlp.vocab)
-
-    # tokens take long, and do not decide where a text goes
-    monkeypatch.setattr("experiments.corpora.convert_textcat.labelled", empty)
-    published = shared / "datasets" / "textcat"
-    assert convert_textcat(published, tmp_path) == {"train": 44_830, "dev": 2341, "test": 7600}
-    labels = Counter(label for _, label in read_texts(published / JSON_FILES.test))
-    assert labels == dict.fromkeys(LABELS, 1900)

@@ -37,11 +37,6 @@ def test_every_text_has_one_of_all_topics_and_each_topic_as_many_texts(folder: P
         assert labels == dict.fromkeys(TOPICS, size // len(TOPICS))
 
 
-def test_no_word_is_of_two_topics() -> None:
-    words = [word for of in make_words(random.Random(0)).values() for word in of]
-    assert len(set(words)) == len(words)
-
-
 def test_a_text_holds_sentences_of_the_sample_and_mostly_words_of_its_topic() -> None:
     rng = random.Random(0)
     words = make_words(rng)

@@ -19,6 +19,7 @@ from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, Model, fix_random_seed
 
+from spacy_multihash.common.types import Decoder
 from spacy_multihash.ner.biluo import tag_names
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, write_corpus
 from tests.helpers.linear_chain import valid_sequences
@@ -73,7 +74,8 @@ MODELS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", MODELS)
 def test_training_learns_the_sentences(name: str) -> None:
     nlp = trained(MODELS[name])
-    for decoder in ("greedy", "constrained", "crf")[: 2 + pipe_of(nlp).learns_transitions]:
+    decoders: list[Decoder] = ["greedy", "constrained", "crf"]
+    for decoder in decoders[: 2 + pipe_of(nlp).learns_transitions]:
         pipe_of(nlp).decoder = decoder
         assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
     scores = nlp.evaluate(examples_of(nlp))

@@ -80,8 +80,8 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: add(model=model("spacy.Tagger.v2", tok2vec=CNN)), MODEL),
     (lambda: add(model=model("spacy-multihash.TokenTagger.v1", tok2vec=CNN)), MODEL),
     (lambda: add(model=model("spacy.TextCatBOW.v3", **BOW)), MODEL),
-    (lambda: tiny()[0].update(None), "E978"),  # type: ignore[arg-type]
-    (lambda: tiny()[0].update(tiny()[1]), "E978.*Parser.update"),  # type: ignore[arg-type]
+    (lambda: tiny()[0].update(None), "E978"),
+    (lambda: tiny()[0].update(tiny()[1]), "E978.*Parser.update"),
     (lambda: with_beam(lambda ours, docs: ours.score_spans(docs)), r"cfg\[.beam_width.\] = 1"),
     (
         lambda: with_beam(lambda ours, docs: ours.predict(docs), spans_key="found"),
