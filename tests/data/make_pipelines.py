@@ -182,7 +182,7 @@ def _recommended() -> dict[str, dict[str, Any]]:
     return {"tagger_ner": {"factory": "tagger_ner", "spans_key": SPANS_KEY, "model": model}}
 
 
-def _meta_vectors() -> dict[str, dict[str, Any]]:
+def _meta_vectors(**settings: Any) -> dict[str, dict[str, Any]]:
     tables = {"vocab": None, "second": "${paths.vectors}"}
     vectors = {
         "@architectures": "spacy-multihash.MetaVectors.v1",
@@ -190,6 +190,7 @@ def _meta_vectors() -> dict[str, dict[str, Any]]:
         "tables": tables,
         "mode": "concat",
         "key_attrs": {"second": "LOWER"},
+        **settings,
     }
     return _ner({**MULTI_HASH, "vectors": vectors})
 
@@ -257,6 +258,7 @@ KINDS = {
     ),
     "recommended": Kind(_recommended(), {**INIT_TABLES, "component": "tagger_ner", "max_rows": 99}),
     "meta_vectors": Kind(_meta_vectors(), has_vectors=True),
+    "meta_vectors_mme": Kind(_meta_vectors(mode="mme", width=7), has_vectors=True),
     "compressed": Kind(
         _ner({**MULTI_HASH, "include_static_vectors": True}),
         has_vectors=True,
@@ -330,7 +332,7 @@ def make_pipelines(
 
 def _train(kind: Kind) -> Language:
     with tempfile.TemporaryDirectory() as folder:
-        nlp = init_nlp(_config(kind, Path(folder)))
+        nlp = init_nlp(config_of(kind, Path(folder)))
         # It splits at whitespace, and takes 0.1 kB on disk. The default one takes 38 kB.
         nlp.tokenizer = Tokenizer(nlp.vocab)
         train(nlp)
@@ -341,14 +343,19 @@ def _train(kind: Kind) -> Language:
     return nlp
 
 
-def _config(kind: Kind, folder: Path) -> Config:
-    """Write the corpus, and complete the base of all configs for a few large steps."""
+def gold() -> list[Doc]:
+    """Make the docs of the corpus."""
     vocab = spacy.blank("xx").vocab
     docs = [Doc(vocab, words.split(), ents=tags.split()) for words, tags, _ in SENTENCES]
     categories = sorted({category for _, _, category in SENTENCES})
     for doc, (_, _, category) in zip(docs, SENTENCES, strict=True):
         doc.cats = {each: float(each == category) for each in categories}
-    corpus = write_corpus(folder / "train.spacy", docs)
+    return docs
+
+
+def config_of(kind: Kind, folder: Path) -> Config:
+    """Write the corpus, and complete the base of all configs for a few large steps."""
+    corpus = write_corpus(folder / "train.spacy", gold())
     config = small_config(corpus, {}, **(kind.before_init or {}))
     config["nlp"].update(lang="xx", pipeline=list(kind.components))
     config["components"] = kind.components
