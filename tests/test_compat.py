@@ -1,5 +1,6 @@
 """The names of the report: its configs run as printed."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
 from thinc.api import Config, Model, fix_random_seed
 
-from spacy_multihash import build_multi_hash_embed_v1, make_tables, write_tables
+from spacy_multihash import make_tables, write_tables
 from spacy_multihash.compat import (
     build_report_multi_embed_v1,
     build_report_multi_fewer_hash_embed_v1,
@@ -225,12 +226,6 @@ def test_four_of_fewer_hashes_are_spacy_itself(docs: list[Doc]) -> None:
     assert_allclose(predictions(fewer, docs), predictions(theirs, docs), atol=1e-5)
 
 
-def test_two_of_fewer_hashes_are_ours_with_the_seeds_of_spacy(docs: list[Doc]) -> None:
-    fewer = build_report_multi_fewer_hash_embed_v1(8, 2, ["NORM", "SHAPE"], [50, 20], False)
-    ours = build_multi_hash_embed_v1(8, ["NORM", "SHAPE"], [50, 20], False, 2, [8, 9])
-    assert_array_equal(predictions(fewer, docs), predictions(ours, docs))
-
-
 def test_tables_may_be_given_in_line(docs: list[Doc]) -> None:
     strings = docs[0].vocab.strings
     rows = {strings["rome"]: 1, strings["anna"]: 2}
@@ -246,13 +241,6 @@ def test_dropout_and_maxout_pieces_are_taken(docs: list[Doc]) -> None:
     by_name = {node.name: node for node in model.walk()}
     assert by_name["dropout"].attrs["dropout_rate"] == 0.3
     assert by_name["maxout_norm"].get_dim("nP") == 2
-
-
-def test_set_attr_of_a_layer_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    tables = write_report_tables(tmp_path / "corpus.tables")
-    callback = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": "x"}
-    with pytest.raises(ValueError, match="expected one layer 'x' in component 'tok2vec', found 0"):
-        initialize(LISTING_2, tmp_path, path=str(tables), **callback)
 
 
 @pytest.mark.parametrize("frozen", [["tok2vec", "ner"], []], ids=["frozen", "trained further"])
@@ -298,48 +286,57 @@ def test_set_attr_reads_the_file_of_the_report(tmp_path: Path) -> None:
         assert layer.predict(ids).ravel().tolist() == list(rows[attr].values())
 
 
-SCRIPT_FILES: list[tuple[Any, str]] = [
-    ({"NORM": {17: 1}}, "lack PREFIX"),
-    ({"NORM": {17: 0}}, "NORM.* rows of 1 symbols must be 1 to 1, each once"),
-    ({"NORM": {17: 1, 18: 1}}, "NORM.* rows of 2 symbols must be 1 to 2, each once"),
-    (
-        {"NORM": {"17": 1}},
-        "NORM.* must map ids .* to rows, both whole numbers, has '17': 1",
+# Refusals
+
+
+def of_file(tables: Any) -> Callable[[Path], Any]:
+    """Set the tables of a file that the report's script could have written."""
+
+    def run(folder: Path) -> None:
+        srsly.write_msgpack(folder / "train.tables", tables)
+        set_tables_of(folder / "train.tables", None)
+
+    return run
+
+
+def set_tables_of(path: Path, layer: str | None) -> None:
+    nlp = spacy.blank("en")
+    embed = {"@architectures": "spacy.MultiEmbed.v1", "attrs": ATTRS, "width": 8, "unk": 0}
+    nlp.add_pipe("tok2vec", config={"model": embed})
+    make_set_attr(path, "tok2vec", "tables", layer)(nlp)
+
+
+def of_settings(**settings: Any) -> Callable[[Path], Any]:
+    return lambda folder: build_report_multi_embed_v1(["NORM"], 8, **{"unk": 0, **settings})
+
+
+def of_layer(folder: Path) -> None:
+    set_tables_of(write_report_tables(folder / "x.tables"), "x")
+
+
+ROWS = "rows of {} symbols must be 1 to {}, each once"
+WHOLE = "NORM.* must map ids .* to rows, both whole numbers, has "
+NO_FILE = "train.tables is not a file of tables"
+REFUSED: list[tuple[Callable[[Path], Any], str]] = [
+    (of_file({"NORM": {17: 1}}), "lack PREFIX"),
+    (of_file({"NORM": {17: 0}}), f"NORM.* {ROWS.format(1, 1)}"),
+    (of_file({"NORM": {17: 1, 18: 1}}), f"NORM.* {ROWS.format(2, 2)}"),
+    (of_file({"NORM": {"17": 1}}), f"{WHOLE}'17': 1"),
+    (of_file({"NORM": {17: "1"}}), f"{WHOLE}17: '1'"),
+    (of_file({"NORM": {-1: 1}}), f"{WHOLE}-1: 1"),
+    (of_file({"NORM": {17: True}}), f"{WHOLE}17: True"),
+    *((of_file(tables), NO_FILE) for tables in ({}, {"NORM": 3}, [1], {17: {18: 1}})),
+    (of_settings(unk=5), "unk must be 0, was: 5"),
+    *(
+        (of_settings(tables={"NORM": rows}), ROWS.format(2, 2))
+        for rows in ({17: 0, 18: 1}, {17: 1, 18: 1}, {17: 2, 18: 3})
     ),
-    (
-        {"NORM": {17: "1"}},
-        "NORM.* must map ids .* to rows, both whole numbers, has 17: '1'",
-    ),
-    ({"NORM": {-1: 1}}, "NORM.* must map ids .* to rows, both whole numbers, has -1: 1"),
-    ({"NORM": {17: True}}, "NORM.* both whole numbers, has 17: True"),
-    ({}, "is not a file of tables"),
-    ({"NORM": 3}, "is not a file of tables"),
-    ([1], "is not a file of tables"),
-    ({17: {18: 1}}, "is not a file of tables"),
+    (of_layer, "expected one layer 'x' in component 'tok2vec', found 0"),
+    (lambda _: make_set_attr(Path("x"), "tok2vec", "x", "m"), "attr = 'tables' of a MultiE.*: 'x'"),
 ]
 
 
-@pytest.mark.parametrize(("tables", "message"), SCRIPT_FILES)
-def test_file_of_the_report_is_checked(tables: Any, message: str, tmp_path: Path) -> None:
-    srsly.write_msgpack(tmp_path / "train.tables", tables)
-    with pytest.raises(ValueError, match=f"(?s)(train.tables|MultiEmbed).*{message}"):
-        initialize(LISTING_2, tmp_path, path=str(tmp_path / "train.tables"), **SET_ATTR)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"unk": 5}, "unk must be 0, was: 5"),
-        ({"tables": {"NORM": {17: 0, 18: 1}}}, "rows of 2 symbols must be 1 to 2, each once"),
-        ({"tables": {"NORM": {17: 1, 18: 1}}}, "rows of 2 symbols must be 1 to 2, each once"),
-        ({"tables": {"NORM": {17: 2, 18: 3}}}, "rows of 2 symbols must be 1 to 2, each once"),
-    ],
-)
-def test_settings_of_the_report_are_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        build_report_multi_embed_v1(["NORM"], 8, **{"unk": 0, **settings})
-
-
-def test_set_attr_of_another_attr_is_refused() -> None:
-    with pytest.raises(ValueError, match="attr = 'tables' of a MultiEmbed, was: 'x'"):
-        make_set_attr(Path("x"), "tok2vec", "x", "multiembed")
+@pytest.mark.parametrize(("do", "message"), REFUSED)
+def test_refusals(do: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        do(tmp_path)

@@ -107,14 +107,6 @@ def test_layer_by_itself_is_checked_as_well() -> None:
         built.from_bytes(saved.to_bytes())
 
 
-@pytest.mark.parametrize("build", [build_hash, build_lookup])
-def test_another_width_is_refused(build: Any, docs: list[Doc]) -> None:
-    tables = symbols_of(docs, "NORM", "SHAPE") if build is build_lookup else None
-    data = initialized(build(width=9), docs, tables).to_bytes()
-    with pytest.raises(ValueError, match="Attempt to change dimension 'nO'"):
-        build().from_bytes(data)
-
-
 def test_another_number_of_attributes_is_refused(docs: list[Doc]) -> None:
     settings = {"attrs": ["NORM"], "rows": [50], "num_hashes": [2], "seeds": [11]}
     data = initialized(build_hash(**settings), docs).to_bytes()
@@ -128,24 +120,12 @@ def test_weights_go_not_from_hashes_to_tables(docs: list[Doc]) -> None:
         build_lookup().from_bytes(data)
 
 
-def test_files_are_checked_as_bytes_are(docs: list[Doc], tmp_path: Path) -> None:
-    initialized(build_hash(seeds=[11, 13]), docs).to_disk(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"seeds = \[11, 12\].*seeds = \[11, 13\]"):
-        build_hash().from_disk(tmp_path / "model")
-
-
 # MultiEmbed
 
 
 def test_fresh_layer_takes_the_tables_over(docs: list[Doc]) -> None:
     saved = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
     assert_same_predictions(build_lookup().from_bytes(saved.to_bytes()), saved, docs)
-
-
-def test_layer_with_the_same_tables_loads_the_weights(docs: list[Doc]) -> None:
-    tables = symbols_of(docs, "NORM", "SHAPE")
-    saved, target = (initialized(build_lookup(), docs, tables) for _ in range(2))
-    assert_same_predictions(target.from_bytes(saved.to_bytes()), saved, docs)
 
 
 def other_symbols(tables: Tables, change: str) -> Tables:
@@ -168,14 +148,6 @@ def test_other_tables_are_refused_and_both_sides_named(change: str, docs: list[D
     message = f"NORM: it holds a table of {built} symbols .* trained with one of {trained} symbols"
     with pytest.raises(ValueError, match=message):
         target.from_bytes(saved.to_bytes())
-
-
-def test_tables_of_other_attributes_are_refused(docs: list[Doc]) -> None:
-    saved = initialized(
-        build_lookup(attrs=["NORM", "PREFIX"]), docs, symbols_of(docs, "NORM", "PREFIX")
-    )
-    with pytest.raises(ValueError, match="built with .*SHAPE.* trained with .*PREFIX"):
-        build_lookup().from_bytes(saved.to_bytes())
 
 
 def test_unk_dropout_of_the_config_survives_loading(docs: list[Doc]) -> None:

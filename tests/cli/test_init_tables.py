@@ -1,4 +1,3 @@
-import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -171,15 +170,6 @@ def test_code_is_imported_before_the_config_is_read(config: Path, tmp_path: Path
     coded.to_disk(config)
     result = invoke(config, tmp_path / "out.tables", "--code", tmp_path / "reader.py")
     assert result.exit_code == 0, result.output
-
-
-def test_command_is_one_of_spacy(config: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "spacy", "multihash", "init-tables"]
-    command += [str(config), str(tmp_path / "out.tables")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert sizes(tmp_path / "out.tables") == {"NORM": 12, "SHAPE": 6}
-    assert "Wrote the tables" in done.stdout
-    assert "Counting" not in done.stderr + done.stdout  # neither is a terminal
 
 
 @linux

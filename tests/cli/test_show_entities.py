@@ -153,17 +153,6 @@ def test_page_shows_the_text_with_marks(model: Path, tmp_path: Path) -> None:
     assert page.colors == ["#ddd", "#ddd", "#feca74"]  # displaCy's GPE; it has no PER
 
 
-def test_page_is_not_written_over(model: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    page.write_text("precious")
-    result = invoke(model, TEXT, "--output", page)
-    assert result.exit_code == 1
-    assert "page.html exists. Give another --output, or --force" in said(result)
-    assert page.read_text() == "precious"
-    assert invoke(model, TEXT, "--output", page, "--force").exit_code == 0
-    assert len(Page(page.read_bytes()).captions) == 3
-
-
 @pytest.mark.parametrize("way", ["file", "stdin"])
 def test_text_is_read_from_elsewhere(way: str, model: Path, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes(b"\xef\xbb\xbfAnna met\r\nBob .\n")

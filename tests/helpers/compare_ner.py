@@ -1,43 +1,21 @@
 """Whether batch_ner finds the entities of ner, on all tokens of published corpora."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy
-import spacy
 from numpy.typing import NDArray
-from spacy.attrs import ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE, SENT_START
-from spacy.language import Language
+from spacy.attrs import ENT_ID, ENT_IOB, ENT_KB_ID, ENT_TYPE
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
 from thinc.api import Model
 
-from experiments.corpora.convert import read_splits
-
-DATASETS = ("wnut17", "conll-es", "conll-nl-sentences", "archaeo")
-BATCH = 256
 # What a recognizer sets.
 SET = [ENT_IOB, ENT_TYPE, ENT_KB_ID, ENT_ID]
 # Scores that are as near to each other may fall either way by rounding, relative to their size.
 NEAR = 1e-4
-# What is set before entities are found: of each kind, its IOB code and the share of the tokens. A
-# token with the code 3 and no type is blocked: no entity may have it.
-FREE, ENTITY, BLOCKED, OUTSIDE = range(4)
-IOB = numpy.array([0, 3, 3, 2], dtype="uint64")
-INSIDE = 1
-SHARES = (0.9, 0.05, 0.03, 0.02)
-LONGEST = 4
-SENTENCES = 0.1
 # The actions that lead to an IOB tag: if the entity ends with the token, and if it goes on.
 _ACTIONS = {"B": "UB", "I": "LI"}
-
-
-def load_english(path: str, vocab: Vocab) -> Language:
-    """Load en_core_web_md, with batch_ner in the place of ner."""
-    return spacy.load(path, config={"components": {"ner": {"factory": "batch_ner"}}}, vocab=vocab)
 
 
 @dataclass(frozen=True)
@@ -144,68 +122,3 @@ def _scores(model: Model, X: NDArray, features: NDArray) -> NDArray:
         return hidden
     upper = model.get_ref("upper")
     return upper.get_param("W").astype("float64") @ hidden + upper.get_param("b")
-
-
-def preset(doc: Doc, labels: Sequence[str], rng: numpy.random.Generator) -> Doc:
-    """Set some entities of a doc, block some of its tokens, and begin sentences anywhere.
-
-    labels (Sequence[str]): The labels to choose from.
-    """
-    kinds = rng.choice(len(SHARES), size=len(doc), p=SHARES)
-    iob, types = IOB[kinds], numpy.zeros(len(doc), dtype="uint64")
-    end = 0
-    for start in numpy.flatnonzero(kinds == ENTITY):
-        if start >= end:
-            end = start + rng.integers(1, LONGEST + 1)
-            iob[start + 1 : end] = INSIDE
-            types[start:end] = doc.vocab.strings.add(str(rng.choice(labels)))
-    starts = (rng.random(len(doc)) < SENTENCES).astype("uint64")
-    values: Any = numpy.column_stack([iob, types, starts])
-    doc.from_array([ENT_IOB, ENT_TYPE, SENT_START], values)
-    return doc
-
-
-def compare(
-    ner: EntityRecognizer, ours: EntityRecognizer, texts: Sequence[Sequence[str]], seed: int = 0
-) -> dict[str, Any]:
-    """Compare both recognizers on texts, as they are and with presets.
-
-    texts (Sequence[Sequence[str]]): The words of each.
-    seed (int): That of the presets.
-
-    Returns counts of docs and tokens, and the docs that differ of either kind.
-
-    Raises ValueError for a difference that is no near-tie.
-    """
-    rng = numpy.random.default_rng(seed)
-    labels = [*ours.labels, "NEW"]  # and one that the recognizers do not know
-    counts: dict[str, Any] = {"docs": len(texts), "tokens": sum(map(len, texts))}
-    for kind in ("free", "preset"):
-        entities, differ = 0, list[dict[str, Any]]()
-        for first in range(0, len(texts), BATCH):
-            batch = texts[first : first + BATCH]
-            docs = [Doc(ner.vocab, words=list(words)) for words in batch]
-            if kind == "preset":
-                docs = [preset(doc, labels, rng) for doc in docs]
-            expected, found = find_entities(ner, docs), find_entities(ours, docs)
-            entities += sum(len(doc.ents) for doc in found)
-            for one in find_differences(ner, docs, expected, found):
-                number = first + one.doc
-                if not one.is_near_tie:
-                    raise ValueError(
-                        f"doc {number} ({kind}), token {one.token}: ner has {one.expected}, "
-                        f"and batch_ner {one.found}, though ner's action is ahead by "
-                        f"{one.margin:.2g} of the scores, where {NEAR:g} is a near-tie"
-                    )
-                differ.append({**asdict(one), "doc": number})
-        counts[kind] = {"entities": entities, "near_ties": differ}
-    return counts
-
-
-def read_texts(dataset: str, assets: Path) -> list[list[str]]:
-    """Return the words of all docs of a data set.
-
-    Raises FileNotFoundError for a missing file.
-    """
-    splits: Iterator = (records for _, _, records in read_splits(dataset, assets))
-    return [record.words for records in splits for record in records]

@@ -9,5 +9,5 @@ from spacy.tokens import Doc
 @Language.component("slow_for_tests")
 def slow_for_tests(doc: Doc) -> Doc:
     """Take a while for a doc."""
-    time.sleep(0.1)
+    time.sleep(0.04)
     return doc

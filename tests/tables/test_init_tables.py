@@ -26,7 +26,6 @@ from spacy_multihash import (
     set_tables,
     write_tables,
 )
-from spacy_multihash.compute.ops import KernelOps
 from spacy_multihash.corpus.training import training_docs
 from spacy_multihash.tables.set_tables import make_init_tables_v1
 from tests.helpers.corpora import (
@@ -339,18 +338,3 @@ def test_cut_out_of_range_is_refused_when_the_config_is_read(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         make_init_tables_v1(**setting)
-
-
-def test_all_layers_of_a_pipeline_get_the_products(tmp_path: Path) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("tok2vec")
-    nlp.add_pipe("tagger").add_label("NOUN")  # type: ignore[attr-defined]
-    nlp.add_pipe("sentencizer")
-    nlp.config["nlp"]["after_pipeline_creation"] = {
-        "@callbacks": "spacy-multihash.use_product_ops.v1"
-    }
-    nlp.initialize()
-    nlp.to_disk(tmp_path)
-    for name in ("tok2vec", "tagger"):
-        model = spacy.load(tmp_path).get_pipe(name).model  # type: ignore[attr-defined]
-        assert {type(node.ops) for node in model.walk()} == {KernelOps}

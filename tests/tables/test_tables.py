@@ -90,14 +90,6 @@ def test_symbols_are_ordered_by_count_and_then_by_id() -> None:
     assert as_lists(tables)["NORM"] == [(2**64 - 1, 7), (3, 2), (9, 2), (4, 1), (5, 1)]
 
 
-@given(counts=COUNTS, data=st.data())
-def test_order_does_not_depend_on_the_order_of_reading(
-    counts: dict[int, int], data: st.DataObject
-) -> None:
-    shuffled = dict(data.draw(st.permutations(list(counts.items()))))
-    assert as_lists(one_table(shuffled)) == as_lists(one_table(counts))
-
-
 @pytest.mark.parametrize(("min_freq", "kept"), [(0, 4), (1, 4), (2, 3), (3, 1), (4, 0)])
 def test_min_freq_is_inclusive(min_freq: int, kept: int) -> None:
     tables = one_table({1: 3, 2: 2, 3: 2, 4: 1}, min_freq)
