@@ -98,7 +98,7 @@ def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
 
 @pytest.mark.parametrize("name", CALLBACKS)
 def test_callback_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type(name: str) -> None:
-    config = {"callback": {"@callbacks": name, **CALLBACKS[name]}}
+    config: Any = {"callback": {"@callbacks": name, **CALLBACKS[name]}}
     assert callable(spacy.registry.resolve(config)["callback"])
     config["callback"]["component"] = {"a": 1}
     # The name of the argument, whether it is of a wrong type or none of the callback's.

@@ -96,14 +96,6 @@ def test_official_files_give_the_same_labels_and_title_and_description(tmp_path:
     assert all(set(doc.cats) == set(LABELS) for doc in docs)
 
 
-def test_lines_of_json_go_before_csv_if_both_are_whole(tmp_path: Path) -> None:
-    write_csv(tmp_path, CSV_TEST * 30)
-    (tmp_path / JSON_FILES.train).touch()  # half of the form counts for nothing
-    assert convert_textcat(tmp_path, tmp_path / "out")["test"] == 4
-    write_assets(tmp_path, lines_of(TEXTS * 30), lines_of(TEXTS[:1]))
-    assert convert_textcat(tmp_path, tmp_path / "out")["test"] == 1
-
-
 def test_missing_files_lead_to_the_generated_corpus(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,10 +19,8 @@ from tests.helpers.transition_training import (
     Stepwise,
     assert_same_gradients,
     cut_vectors,
-    gradients,
     log_loss,
     ours,
-    parts_of,
     recognizer,
     update,
     weights,
@@ -112,17 +110,3 @@ def test_with_one_more_line_spacys_gradient_is_true(setup: Setup) -> None:
         found = update(recognizer(Stepwise, setup), batch()).gradients
     true = update(ours(setup, spacy_gradient=False), batch()).gradients
     assert_same_gradients(found, true)
-
-
-def test_without_a_vector_of_the_last_token_spacys_gradient_is_true() -> None:
-    setup = next(iter(SETUPS.values()))
-    examples = batch()
-    N = sum(len(example.predicted) for example in examples)
-    found = []
-    for component in (ours(setup, spacy_gradient=False), recognizer(Stepwise, setup)):
-        parts = parts_of(component.model)
-        parts["vectors"].get_param("E")[N - 1] = 0
-        parts["linear"].get_param("b")[:] = 0
-        update(component, examples)
-        found.append(gradients(component.model))
-    assert_same_gradients(*found)

@@ -1,8 +1,6 @@
 """Parts of docs and the states that they begin in, against spaCy's `_init_gold_batch`."""
 
 import random
-from collections import Counter
-from typing import Any
 
 import numpy
 import pytest
@@ -145,43 +143,3 @@ def test_wrong_entities_are_gold_where_they_are_whole() -> None:
     starts, ends = numpy.array([(0, 2), (0, 4), (2, 4), (3, 6), (2, 5), (4, -1)]).T
     found = parts_with_gold(example, starts, ends, WRONG)
     assert found.tolist() == [False, True, True, False, True, False]
-
-
-class Counting:
-    """An object whose attributes are counted when they are looked at."""
-
-    def __init__(self, of: Any, seen: Counter[str]) -> None:
-        self.of, self.seen = of, seen
-
-    def __len__(self) -> int:
-        return len(self.of)
-
-    def __getitem__(self, key: slice) -> Any:
-        return self.of[key]
-
-    def __getattr__(self, name: str) -> Any:
-        self.seen[name] += 1
-        value = getattr(self.of, name)
-        return Counting(value, self.seen) if isinstance(value, Doc) else value
-
-
-def count_looks(example: Example, parts: int) -> Counter[str]:
-    """Cut an example into parts, and count what is read of whole docs."""
-    seen: Counter[str] = Counter()
-    starts = numpy.arange(parts) * 2
-    looked_at: Any = Counting(example, seen)
-    found = parts_with_gold(looked_at, starts, starts + 2, None)
-    assert len(found) == parts
-    return seen
-
-
-@pytest.mark.parametrize("aligned", [True, False])
-def test_docs_are_read_once_however_many_parts_they_have(aligned: bool) -> None:
-    words = ["ab"] * 40
-    doc = Doc(VOCAB, words=words, ents=["B-A", "O"] * 20)
-    # The last word is cut in two
-    predicted = Doc(VOCAB, words=words if aligned else [*words[:-1], "a", "b"])
-    few, many = (count_looks(Example(predicted, doc), parts) for parts in (2, 20))
-    assert many == few
-    assert many["to_array"] == (3 if aligned else 1)
-    assert many["alignment"] == (0 if aligned else 1)
