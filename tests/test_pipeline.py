@@ -21,7 +21,6 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.training.pretrain import pretrain
 from spacy.util import load_config, load_model_from_config
-from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import Config, Model, fix_random_seed
 
@@ -33,6 +32,7 @@ from spacy_multihash import (
 )
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import CALLBACK, small_config, write_corpus
+from tests.helpers.several_vectors import floret_of, save_floret, vectors_of
 
 WIDTH = 16
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
@@ -114,7 +114,7 @@ def tok2vec(nlp: Language) -> Model:
     return nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
 
 
-def vectors_of(nlp: Language) -> list[numpy.ndarray]:
+def token_vectors(nlp: Language) -> list[numpy.ndarray]:
     """Predict the vectors that tok2vec gives to the tokens of each text."""
     return tok2vec(nlp).predict([nlp.make_doc(text) for text in TEXTS])
 
@@ -129,7 +129,7 @@ def assert_same_vectors(one: Sequence[numpy.ndarray], other: Sequence[numpy.ndar
 
 
 def assert_same_predictions(one: Language, other: Language) -> None:
-    assert_same_vectors(vectors_of(one), vectors_of(other))
+    assert_same_vectors(token_vectors(one), token_vectors(other))
     assert entities_of(one) == entities_of(other)
 
 
@@ -239,9 +239,11 @@ def test_pretrained_weights_are_those_that_training_starts_from(
     config = config.copy()
     config["paths"]["init_tok2vec"] = str(weights)
     nlp = init_nlp(config)
-    assert any((a != b).any() for a, b in zip(vectors_of(nlp), vectors_of(fresh), strict=True))
+    assert any(
+        (a != b).any() for a, b in zip(token_vectors(nlp), token_vectors(fresh), strict=True)
+    )
     tok2vec(fresh).from_bytes(weights.read_bytes())
-    assert_same_vectors(vectors_of(nlp), vectors_of(fresh))
+    assert_same_vectors(token_vectors(nlp), token_vectors(fresh))
 
 
 # Frozen, sourced, copied
@@ -257,7 +259,7 @@ def test_frozen_tok2vec_keeps_its_weights_and_annotates(
     config["training"]["seed"] = 5
     train(init_nlp(config), tmp_path)
     result = spacy.load(tmp_path / "model-best")
-    assert_same_vectors(vectors_of(result), vectors_of(spacy.load(trained)))
+    assert_same_vectors(token_vectors(result), token_vectors(spacy.load(trained)))
     assert_learnt(result)
 
 
@@ -306,7 +308,7 @@ def test_pipeline_goes_to_disk_bytes_and_pickles_and_back(
     config = make_config(kind, corpus)
     config["training"]["seed"] = 99
     others = [init_nlp(config) for _ in range(2)]
-    assert any((a != b).any() for a, b in zip(*map(vectors_of, (others[0], nlp)), strict=True))
+    assert any((a != b).any() for a, b in zip(*map(token_vectors, (others[0], nlp)), strict=True))
     for other in (
         others[0].from_disk(tmp_path),
         others[1].from_bytes(nlp.to_bytes()),
@@ -464,28 +466,14 @@ def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
 # Static vectors
 
 
-def word_vectors(vocab: Vocab) -> Vectors:
-    """Make vectors of some words: Rome and Anna have one, the others have none."""
-    keys = [vocab.strings.add(word) for word in ("Rome", "Anna", "unused")]
-    data = numpy.random.uniform(-1, 1, (3, 6)).astype("float32")
-    return Vectors(strings=vocab.strings, data=data, keys=keys, name="words")
-
-
-def floret_vectors(vocab: Vocab) -> Vectors:
-    """Make vectors of all words, from their letters."""
-    data = numpy.random.uniform(-1, 1, (50, 6)).astype("float32")
-    return Vectors(
-        strings=vocab.strings, data=data, mode="floret", minn=2, maxn=3, hash_count=2, name="floret"
-    )
-
-
-@pytest.fixture(params=[word_vectors, floret_vectors], ids=["words", "floret"])
+@pytest.fixture(params=["words", "floret"])
 def with_vectors(request: pytest.FixtureRequest) -> list[Doc]:
-    """Docs whose vocab has vectors, of both kinds in turn."""
-    vocab = spacy.blank("en").vocab
-    vocab.vectors = request.param(vocab)
+    """Docs whose vocab has vectors, of both kinds in turn: Rome and Anna, or of all letters."""
+    nlp = spacy.blank("en")
+    words = vectors_of(nlp, ["Rome", "Anna", "unused"], 6)
+    nlp.vocab.vectors = words if request.param == "words" else floret_of(nlp, 6)
     texts = ["Anna met Anna in Rome .", "", "Strange words fell in Rome rome", "One"]
-    return make_docs(*texts, vocab=vocab)
+    return make_docs(*texts, vocab=nlp.vocab)
 
 
 def static_pair(docs: list[Doc]) -> Iterator[Model]:
@@ -508,11 +496,8 @@ def test_static_vectors_give_the_predictions_of_spacy(with_vectors: list[Doc]) -
 def test_pipeline_with_static_vectors_survives_saving(
     kind: str, corpus: Path, tmp_path: Path
 ) -> None:
-    blank = spacy.blank("en")
-    blank.vocab.vectors = floret_vectors(blank.vocab)
-    blank.to_disk(tmp_path / "vectors")
     config = make_config(kind, corpus)
-    config["paths"]["vectors"] = str(tmp_path / "vectors")
+    config["paths"]["vectors"] = save_floret(tmp_path / "vectors", 6)
     config["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] = True
     nlp = init_nlp(config)
     nlp.to_disk(tmp_path / "saved")

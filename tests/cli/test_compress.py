@@ -178,19 +178,6 @@ def test_output_that_exists_is_replaced_with_force_alone(trained: Path, tmp_path
     assert spacy.load(output).pipe_names == ["tagger_ner"]
 
 
-def test_what_cannot_be_compressed_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
-    def refused(message: str) -> None:
-        result = invoke(tmp_path, tmp_path / "out")
-        assert result.exit_code == 1
-        assert message in said(result)
-        assert not (tmp_path / "out").exists()
-        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
-
-    refused("There is no pipeline")
-    spacy.blank("en").to_disk(tmp_path / "model")
-    refused("has no components, and so no weights to compress")
-
-
 def test_pipeline_that_cannot_be_loaded_again_is_not_written(
     trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,19 +162,12 @@ def no_work(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @pytest.mark.usefixtures("no_work")
 @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        ("model", "folder|is a directory"),
-        ("file", "file exists. Give another .*, or --force to replace it"),
-        ("file/out.json", "file isn't a writable folder"),
-    ],
-)
 def test_output_that_cannot_be_written_is_refused_before_the_work(
-    args: tuple[str, ...], output: str, message: str, folder: Path
+    args: tuple[str, ...], folder: Path
 ) -> None:
-    result = invoke(*args, output)
-    assert result.exit_code in (1, 2)
+    result = invoke(*args, "file")
+    assert result.exit_code == 1
+    message = "file exists. Give another .*, or --force to replace it"
     assert re.search(message, " ".join(result.stderr.split())), result.stderr
     assert result.stdout == ""
     assert (folder / "file").read_text() == "old"
@@ -197,18 +190,16 @@ def test_force_replaces_files(folder: Path) -> None:
 # Terminals
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_letters_that_a_terminal_lacks_are_escaped(
-    encoding: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     args = ("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy")
-    done = run(*args, "--output", "größe東.json", PYTHONIOENCODING=encoding)
+    done = run(*args, "--output", "größe東.json", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
-    printed = done.stdout.decode(encoding)
+    printed = done.stdout.decode("ascii")
     assert "\x1b" not in printed  # colours are for terminals
-    assert ("Übel" if encoding != "ascii" else r"\xdcbel") in printed
-    assert ("✔ Wrote" if encoding == "utf-8" else "Wrote") in printed
+    assert r"\xdcbel" in printed and "Wrote" in printed
 
 
 def test_errors_are_escaped_as_well(folder: Path) -> None:

@@ -159,23 +159,17 @@ def make_blank(folder: Path) -> None:
     write_all(folder, [[]])
 
 
-@pytest.mark.parametrize("run", RUNS)
+NONE = r"There are no shards at .*: expected a folder with files that end in \.spacy"
+DAMAGED = r"1\.spacy failed: ValueError: .*1\.spacy is cut off, or no \.spacy file"
+
+
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("run", "make", "message"),
     [
-        (
-            make_empty,
-            r"There are no shards at .*: expected a folder with files that end in \.spacy",
-        ),
-        (
-            make_others,
-            r"There are no shards at .*: expected a folder with files that end in \.spacy",
-        ),
-        (
-            make_damaged,
-            r"1\.spacy failed: ValueError: .*1\.spacy is cut off, or no \.spacy file",
-        ),
-        (make_blank, "no tokens|no documents"),
+        (run_init_tables, make_empty, NONE),
+        (run_corpus_stats, make_others, NONE),
+        *((run, make_damaged, DAMAGED) for run in RUNS),
+        *((run, make_blank, "no tokens|no documents") for run in RUNS),
     ],
 )
 def test_a_bad_folder_is_one_clear_error(
@@ -186,18 +180,10 @@ def test_a_bad_folder_is_one_clear_error(
 
 
 @pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--workers", "0"), "Invalid value for '--workers'"),
-        (("--workers", "2", "--dask", "tcp://x:1"), "either a number of workers or the address"),
-    ],
-)
-def test_bad_workers_are_one_clear_error(
-    run: Run, options: tuple[str, ...], message: str, folder: Path, tmp_path: Path
-) -> None:
+def test_bad_workers_are_one_clear_error(run: Run, folder: Path, tmp_path: Path) -> None:
     write_all(tmp_path / "gold", [make_docs()])
-    check_refused(run, folder, tmp_path, message, *options)
+    options = ("--workers", "2", "--dask", "tcp://x:1")
+    check_refused(run, folder, tmp_path, "either a number of workers or the address", *options)
 
 
 def check_refused(run: Run, folder: Path, here: Path, message: str, *options: str) -> None:

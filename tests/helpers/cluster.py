@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +49,11 @@ def ignores_interrupts(item: object) -> bool:
 def threads(item: object) -> set[Optional[str]]:
     """Return the numbers of threads that the environment sets."""
     return {os.environ.get(name) for name in THREADS}
+
+
+def has_dask(item: object) -> bool:
+    """Tell whether a process has imported Dask."""
+    return bool({"dask", "distributed"} & sys.modules.keys())
 
 
 def fail_first(path: Path) -> int:

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.helpers.cluster import (
     die_if_negative,
     fail_first,
     halve,
+    has_dask,
     ignores_interrupts,
     process_of,
     threads,
@@ -85,12 +85,11 @@ def test_item_of_a_killed_worker_is_done_by_another(two: Workers, tmp_path: Path
     assert found[0] != int(paths[0].read_text())
 
 
-def test_processes_that_were_killed_while_idle_are_replaced() -> None:
-    with open_workers(2) as workers:
-        killed = {process for _, process in workers.imap(process_of, range(9), names=named(9))}
-        for process in killed:
-            os.kill(process, signal.SIGKILL)
-        found = {process for _, process in workers.imap(process_of, range(9), names=named(9))}
+def test_processes_that_were_killed_while_idle_are_replaced(processes: Workers) -> None:
+    killed = {process for _, process in processes.imap(process_of, range(9), names=named(9))}
+    for process in killed:
+        os.kill(process, signal.SIGKILL)
+    found = {process for _, process in processes.imap(process_of, range(9), names=named(9))}
     assert found and not found & killed
 
 
@@ -112,24 +111,18 @@ def test_each_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     assert threads(0) == {"2", None}
 
 
-def test_processes_end_with_the_command_and_ignore_interrupts() -> None:
+def test_processes_end_with_the_command_ignore_interrupts_and_need_no_dask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("dask", "distributed", "spacy_multihash.scale.cluster"):
+        monkeypatch.setitem(sys.modules, name, None)  # so that an import fails
     with open_workers(2) as workers:
+        assert dict(workers.imap(has_dask, [0], names=["a"])) == {0: False}
         found = {process for _, process in workers.imap(process_of, range(9), names=named(9))}
         assert dict(workers.imap(ignores_interrupts, [0], names=["a"])) == {0: True}
     for process in found:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
-
-
-def test_processes_need_no_dask() -> None:
-    code = (
-        "import sys; from spacy_multihash.cli._util import open_workers\n"
-        "if __name__ == '__main__':\n"
-        "    with open_workers(2) as workers: print(list(workers.imap(abs, [-2], names=['x'])))\n"
-        "    assert not {'dask', 'distributed'} & {*sys.modules}"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[(0, 2)]\n"
 
 
 def test_missing_dask_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
