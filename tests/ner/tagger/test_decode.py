@@ -158,6 +158,14 @@ def test_decode_crf_finds_the_best_tags(batch: Batch) -> None:
     assert crf(batch).tolist() == expected
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_decode_crf_finds_the_best_tags_where_transitions_decide(seed: int) -> None:
+    batch = random_batch([5, 4], 9, seed)
+    batch = batch._replace(transitions=2 * batch.transitions)
+    expected = [t for doc in split(batch) for t in best_tags(doc, batch.transitions)]
+    assert crf(batch).tolist() == expected
+
+
 def test_decode_crf_reads_no_transition_that_is_not_allowed() -> None:
     batch = random_batch([7, 4], 9)
     transitions = numpy.where(may_follow(9), batch.transitions, numpy.float32("nan"))
