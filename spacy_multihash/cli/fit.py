@@ -67,6 +67,8 @@ SHARES = {(False, False): (0.8, 0.1, 0.1), (False, True): (0.9, 0.1)}  # by (has
 MIN_DOCS = 10  # that are split
 FEW = 10  # entities of a label in train
 MISTAKES = 50  # of each kind, in the report
+EXPLAINED = 20  # the most confident of them
+EXAMPLES = 50  # texts that are tried
 _MEGA = 10**6
 _MISSING = object()
 _BASELINE = "spaCy"
@@ -496,7 +498,16 @@ class Fit:
         dev, in_train = (
             read_docs(self.corpus / f"{name}.spacy", nlp.vocab) for name in ("dev", "train")
         )
-        return render_mistakes(find_mistakes(nlp, dev, in_train), limit=MISTAKES)
+        mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED, show_progress=True)
+        return render_mistakes(mistakes, limit=MISTAKES)
+
+    def find_example(self) -> str:
+        """Return a short text of dev with an entity that the pipeline finds."""
+        nlp = load_pipeline(self.model)
+        docs = read_docs(self.corpus / "dev.spacy", nlp.vocab)
+        texts = [doc.text.strip() for doc in docs if doc.ents]
+        with_entities = (text for text in sorted(texts, key=len)[:EXAMPLES] if nlp(text).ents)
+        return next(with_entities, "YOUR TEXT")
 
     def make_package(self, name: str) -> str:
         """Build a wheel of the pipeline, and return its path."""
@@ -526,7 +537,7 @@ class Fit:
             dev_path, train_path = (str(self.corpus / f"{name}.spacy") for name in ("dev", "train"))
             first = {
                 "Find the entities of a text:": f"{python} multihash show "
-                + shell_join([model, "YOUR TEXT"]),
+                + shell_join([model, self.step("example", self.find_example)]),
                 "Look at all mistakes:": f"{python} multihash errors "
                 + shell_join([model, dev_path, "--train", train_path, "--output", "errors.html"]),
             }
