@@ -37,7 +37,7 @@ def test_app_of_the_docs_answers_several_requests_at_a_time(
     names: dict[str, Any] = {"__name__": "app"}
     former = set_threads(None)
     try:
-        exec(code.replace("training/first/model-best", str(tmp_path)), names)
+        exec(code.replace("first/model", str(tmp_path)), names)
         requests = [names["Request"](texts=TEXTS[i % 3 :] * 5) for i in range(24)]
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(names["entities"], requests))

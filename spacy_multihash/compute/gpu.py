@@ -24,12 +24,16 @@ def hash_embed(ids: Array, tables: Sequence[Array], hashing: Hashing) -> tuple[A
     (U, A), W = ids.shape, tables[0].shape[1]
     vectors = xp.empty((U, A * W), dtype="float32")
     rows = xp.empty((U, A, MAX_HASHES), dtype="int32")
+    settings = [hashing.nV, hashing.num_hashes.view("uint32"), hashing.seeds.ravel()]
+    on_device = xp.asarray(numpy.concatenate(settings))  # copied once
     _launch(
         "hash_embed",
         (U, A),
         xp.ascontiguousarray(ids),
         _addresses(xp, tables),
-        *map(xp.asarray, (hashing.nV, hashing.num_hashes, hashing.seeds)),
+        on_device[:A],
+        on_device[A : 2 * A],
+        on_device[2 * A :],
         A,
         W,
         rows,
@@ -72,7 +76,7 @@ def maxout_norm_forward(
 ) -> None:
     """Add the bias, take the largest piece and normalize: sums (N, nP * nO) -> out (N, nO).
 
-    All arrays are contiguous. Xhat, scale and which are filled if given: see `maxout.MaxoutTape`.
+    All arrays are contiguous. Xhat, scale and which are filled if given: see `maxout.Cache`.
     """
     N, nO = out.shape
     arrays = (sums, b, G, beta, nO, sums.shape[1] // nO, out, Xhat, scale, which)

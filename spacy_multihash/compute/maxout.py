@@ -215,10 +215,8 @@ def _backward(
     if layer.window == 0:
         return d_windows
     dX = xp.zeros((len(X) + 1, X.shape[1]), dtype="float32")
-    d_windows = d_windows.reshape(*reads.shape, X.shape[1])
-    for column in range(reads.shape[1]):
-        rows = xp.asarray(reads[:, column] % len(dX), dtype="int32")
-        get_array_ops(dX).scatter_add(dX, rows, xp.ascontiguousarray(d_windows[:, column]))
+    rows = xp.asarray((reads % len(dX)).ravel(), dtype="int32")
+    get_array_ops(dX).scatter_add(dX, rows, d_windows.reshape(len(rows), X.shape[1]))
     return dX[:-1]
 
 
@@ -241,8 +239,9 @@ def _windows(X: Array, reads: numpy.ndarray) -> Array:
     if reads.shape[1] == 1:
         return X
     xp = get_array_module(X)
-    padded = xp.concatenate([X, xp.zeros((1, X.shape[1]), dtype="float32")])
-    return padded[xp.asarray(reads)].reshape(len(reads), reads.shape[1] * X.shape[1])
+    if (reads < 0).any():
+        X = xp.concatenate([X, xp.zeros((1, X.shape[1]), dtype="float32")])
+    return X[xp.asarray(reads)].reshape(len(reads), reads.shape[1] * X.shape[1])
 
 
 def _centre(windows: Array, nI: int) -> Array:

@@ -178,6 +178,7 @@ def test_finished_run_does_nothing_again_but_what_is_new(monkeypatch: pytest.Mon
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(subprocess, "run", build)
+    monkeypatch.setattr(module, "has_build", lambda: True)
     result = invoke("train.conll", "--dev", "dev.conll", "--package", "my_ner")
     assert "Built out/package/en_my_ner-0.0.0-py3-none-any.whl" in said(result)
     assert len(list(Path("out/package").rglob("*"))) == 1
