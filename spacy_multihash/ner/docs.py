@@ -185,9 +185,7 @@ def split_by_confidence(
     unsure: list[Span] = []
     for span in spans:
         confidence = confidences.get((span.start, span.end, span.label_), numpy.nan)
-        # Both in the precision that users see.
-        is_unsure = numpy.float32(confidence) < numpy.float32(threshold)
-        (unsure if is_unsure else sure).append(span)
+        (unsure if confidence < threshold else sure).append(span)
     return sure, unsure
 
 
