@@ -40,6 +40,7 @@ _NAMES = {
     "ner.tagger.component": ["EntityTagger"],
     "ner.transition.component": ["BatchEntityRecognizer"],
     "pipelines.accelerate": ["Acceleration", "accelerate"],
+    "pipelines.attribute_ruler": ["IndexedAttributeRuler"],
     "pipelines.weights": [
         "embed_from_spacy",
         "embed_to_spacy",

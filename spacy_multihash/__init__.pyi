@@ -41,6 +41,7 @@ from .ner.tagger.component import EntityTagger as EntityTagger
 from .ner.transition.component import BatchEntityRecognizer as BatchEntityRecognizer
 from .pipelines.accelerate import Acceleration as Acceleration
 from .pipelines.accelerate import accelerate as accelerate
+from .pipelines.attribute_ruler import IndexedAttributeRuler as IndexedAttributeRuler
 from .pipelines.weights import embed_from_spacy as embed_from_spacy
 from .pipelines.weights import embed_to_spacy as embed_to_spacy
 from .pipelines.weights import encoder_from_spacy as encoder_from_spacy
