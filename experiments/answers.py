@@ -71,7 +71,7 @@ QUESTIONS = (
             _one("with n-grams", CHOSEN, "recipe", SIX, "test_f"),
             _one("the same, 300 sentences", f"{CHOSEN}-few", "recipe-few", CUT),
         ),
-        "n-grams; leave them out on small corpora of news",
+        "n-grams; on news, try without them",
         "recommended",
     ),
     Question(

@@ -106,11 +106,11 @@ def _show(done: Acceleration) -> None:
         aligns="lll",
     )
     if done.gain is not None:
-        docs, tokens, before, after, kept = done.gain
+        docs, tokens, before, after, shares = done.gain
         show_table(
             f"On {docs:,} docs, {tokens:,} tokens",
             ("", "before", "after", "gain"),
             [("tokens a second", f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}")],
         )
-        rows = [(kind, f"{100 * share:.2f}") for kind, share in kept.items()]
+        rows = [(kind, f"{100 * share:.2f}") for kind, share in shares.items()]
         show_table("Predictions that stay the same", ("", "%"), rows)

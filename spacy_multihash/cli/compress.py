@@ -61,12 +61,12 @@ class Predictions:
     """What the compressed pipeline finds, beside what the other one found.
 
     f (Change): F1 of entities, 0 to 1. None without gold entities.
-    kept (Mapping[str, float]): The share of annotations that stay, as `shares_kept` returns it.
+    shares_kept (Mapping[str, float]): The share of annotations that stay, by kind.
     largest_change (Optional[float]): Of the score of a text's class. None without classes.
     """
 
     f: Change
-    kept: Mapping[str, float]
+    shares_kept: Mapping[str, float]
     largest_change: Optional[float]
 
 
@@ -218,10 +218,10 @@ def measure_files(
     paths = (before, after)
     loads: tuple[list[Any], list[Any]] = ([], [])
     for _ in range(LOADS):
-        for path, found in zip(paths, loads, strict=True):
-            found.append(_measure_load(path, code, package))
+        for path, of_path in zip(paths, loads, strict=True):
+            of_path.append(_measure_load(path, code, package))
     memory, seconds = (
-        Change(*(_median(each[key] for each in found) for found in loads))
+        Change(*(_median(load[key] for load in of_path) for of_path in loads))
         for key in ("memory", "seconds")
     )
     sizes = Change(
@@ -235,7 +235,7 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> P
     arms = []
     for nlp in (before, after):
         words = [([t.text for t in e.x], [bool(t.whitespace_) for t in e.x]) for e in examples]
-        docs = [Doc(nlp.vocab, *each) for each in words]
+        docs = [Doc(nlp.vocab, *of_doc) for of_doc in words]
         arms.append([Example(doc, e.reference) for doc, e in zip(docs, examples, strict=True)])
         annotate(nlp, arms[-1])
     has_gold = any(example.reference.ents for example in examples)
@@ -266,7 +266,7 @@ def show_report(report: Report) -> None:
     ]
     show_table("Before and after", ("", "before", "after", "after / before"), rows)
     if predictions is not None:
-        rows = [(name, f"{100 * share:.2f}") for name, share in predictions.kept.items()]
+        rows = [(name, f"{100 * share:.2f}") for name, share in predictions.shares_kept.items()]
         show_table("Predictions that stay the same", ("", "%"), rows)
         if predictions.largest_change is not None:
             msg.text(f"Scores of classes change by up to {predictions.largest_change:.4f}.")
@@ -305,8 +305,8 @@ def _load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str,
 
 
 def _median(values: Iterable[Optional[float]]) -> Optional[float]:
-    found = [value for value in values if value is not None]
-    return median(found) if found else None
+    measured = [value for value in values if value is not None]
+    return median(measured) if measured else None
 
 
 def _scaled(change: Change, factor: float) -> Change:

@@ -64,7 +64,7 @@ def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_
     assert report["left_out"]["strings"] > 0
     assert report["kept_bytes"] == {}
     predictions = report["predictions"]
-    assert predictions["kept"] == {"entities": 1}
+    assert predictions["shares_kept"] == {"entities": 1}
     assert predictions["f"] == {"before": 1, "after": 1, "ratio": 1}
     assert "seconds to load" in result.output
     assert f"Left out: {report['left_out']['strings']:,} of" in said(result)
@@ -132,7 +132,10 @@ def test_span_groups_are_compared(trained: Path, tmp_path: Path) -> None:
     result = invoke(tmp_path, tmp_path / "out", *args)
     assert result.exit_code == 0, result.output
     assert "spans of rules 100.00" in said(result)
-    assert srsly.read_json(tmp_path / "report.json")["predictions"]["kept"]["spans of rules"] == 1
+    assert (
+        srsly.read_json(tmp_path / "report.json")["predictions"]["shares_kept"]["spans of rules"]
+        == 1
+    )
 
 
 def test_classes_of_texts_are_compared(trained: Path, tmp_path: Path) -> None:
