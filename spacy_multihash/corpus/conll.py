@@ -161,8 +161,8 @@ def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list
     for line, value in json_values(path, bad):
         with bad.skipped():
             where = f"{path}:{line}"
-            key = next((key for key in _TAG_KEYS if key in value), None) if value else None
-            tags = value[key] if key and has_tokens(value) else None
+            keys = [key for key in _TAG_KEYS if key in value] if has_tokens(value) else []
+            tags = value[keys[0]] if keys else None
             if not isinstance(tags, list) or len(tags) != len(value["tokens"]):
                 raise ValueError(
                     f'{where}: expected "tokens" and as many "ner_tags", found '
