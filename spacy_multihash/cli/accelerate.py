@@ -1,6 +1,5 @@
 """`python -m spacy multihash accelerate`: put our layers and batch_ner into a trained pipeline."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Union
 
@@ -9,7 +8,6 @@ from spacy.vocab import Vocab
 
 from ..corpus.read import read_docs
 from ..pipelines.accelerate import Acceleration, accelerate
-from ..pipelines.compare import measure_gain
 from ._util import (
     check_apart,
     check_folder_output,
@@ -75,10 +73,8 @@ def accelerate_pipeline(
     """
     check_folder_output(output, model, data, force=force)
     nlp = load_pipeline(model)
-    done = accelerate(nlp, keep_ner)
-    if data is not None:
-        texts = [doc.text for doc in read_docs(data, Vocab())]
-        done = replace(done, gain=measure_gain(load_pipeline(model), nlp, texts))
+    texts = None if data is None else [doc.text for doc in read_docs(data, Vocab())]
+    done = accelerate(nlp, keep_ner, texts)
     write_pipeline(nlp, output)
     return done
 

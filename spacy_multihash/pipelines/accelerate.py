@@ -8,7 +8,7 @@ them. The assignments to the pipeline come last.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from textwrap import shorten
 from typing import Any, NamedTuple, Optional
@@ -25,13 +25,13 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Config, Model, noop
 
-from ..common.checks import check_flag, check_type
+from ..common.checks import check_flag, check_type, is_list, setting_error
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
 from ..compute.ops import use_kernel_ops
 from ..ner.transition.component import BatchEntityRecognizer
 from ..ner.transition.states import NUM_FEATURES
 from .attribute_ruler import INDEXED_ATTRIBUTE_RULER, IndexedAttributeRuler
-from .compare import Gain
+from .compare import Gain, compare_runs, run
 from .config import (
     ARCHITECTURES,
     CNNS,
@@ -59,12 +59,10 @@ from .weights import (
 
 
 class Replaced(NamedTuple):
-    """What was replaced: the path of its section of the config, and both names.
-
-    Of a recognizer, it is the path of the component's factory.
+    """A layer, recognizer or attribute ruler that was replaced.
 
     component (str): Name of the component.
-    path (str): Path of the section of the config.
+    path (str): Path of the section of its config, or "factory" for the whole component.
     before, after (str): The registered names of both.
     """
 
@@ -75,10 +73,7 @@ class Replaced(NamedTuple):
 
 
 class Already(NamedTuple):
-    """A layer, or a recognizer, that was ours already.
-
-    component, path, name (str): As in `Replaced`.
-    """
+    """A layer or component that was ours already: `component` and `path` as in `Replaced`."""
 
     component: str
     path: str
@@ -86,11 +81,7 @@ class Already(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A layer, or a recognizer, that stays as it is, and why.
-
-    component, path, name (str): As in `Replaced`.
-    reason (str): Why it was left.
-    """
+    """A layer or component that stays as it is, and the reason."""
 
     component: str
     path: str
@@ -105,7 +96,8 @@ class Acceleration:
     replaced (list[Replaced]): The layers and recognizers that were replaced.
     already (list[Already]): Those that were ours already.
     left (list[Left]): Those that stay as they are, and why.
-    gain (Optional[Gain]): What it brought on texts, if the command was given some.
+    gain (Optional[Gain]): The speed and the annotations on texts, before and after. None without
+        texts.
 
     Printed, it is a line for each of them.
     """
@@ -136,16 +128,23 @@ class Acceleration:
         return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """List what happened to each of them, the path of its section, and its names."""
+        """List what happened to each of them, the path of its section, and its names; the gain."""
         replaced = [
             ("replaced", f"{e.component}.{e.path}", f"{e.before} by {e.after}")
             for e in self.replaced
         ]
         already = [("already", f"{e.component}.{e.path}", e.name) for e in self.already]
         left = [("left", f"{e.component}.{e.path}", f"{e.name}: {e.reason}") for e in self.left]
-        return [*replaced, *already, *left]
+        if self.gain is None:
+            return [*replaced, *already, *left]
+        before, after = self.gain.before, self.gain.after
+        speed = f"{before:,.0f} before, {after:,.0f} after, {after / before:.2f} times as many"
+        same = [("same", kind, f"{100 * share:.2f} %") for kind, share in self.gain.kept.items()]
+        return [*replaced, *already, *left, ("speed", "tokens a second", speed), *same]
 
 
+# Where the config of a component says what it is.
+FACTORY_PATH = "factory"
 Convert = Callable[[Model], Model]
 # Old and new nodes, by the id of the old node.
 Made = dict[int, tuple[Model, Model]]
@@ -158,16 +157,17 @@ class Part(NamedTuple):
     convert: Convert
 
 
-class Plan(NamedTuple):
-    """What to change in a component: the nodes to replace, and the sections to rewrite."""
+class NewComponent(NamedTuple):
+    """A component of ours for the place and the name of one of spaCy's, and its factory's meta."""
 
     name: str
     pipe: Any
-    swaps: Swaps
-    sections: list[Section]
+    meta: FactoryMeta
 
 
-def accelerate(nlp: Language, keep_ner: bool = False) -> Acceleration:
+def accelerate(
+    nlp: Language, keep_ner: bool = False, texts: Optional[Sequence[str]] = None
+) -> Acceleration:
     """Replace layers and components of a trained pipeline by our faster ones, with its weights.
 
     Each MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy is replaced, in all
@@ -188,107 +188,125 @@ def accelerate(nlp: Language, keep_ner: bool = False) -> Acceleration:
 
     nlp (Language): The pipeline.
     keep_ner (bool): Whether spaCy's ner stays.
+    texts (Optional[Sequence[str]]): Texts to annotate before and after. The result then has the
+        speed of both, and the share of annotations that are the same, as its `gain`.
     RETURNS (Acceleration): What was replaced, what was ours already, and what was left.
 
     Raises TypeError for what is no pipeline, and ValueError if its config refers to a value that is
-    not there, or if keep_ner is neither true nor false. Neither changes anything.
+    not there, if keep_ner is neither true nor false, or if texts are no list or have no tokens.
+    None of these changes anything.
     """
     advice = "Load the pipeline first: accelerate(spacy.load(...))."
     check_type("accelerate", "nlp", nlp, Language, advice=advice)
     check_flag("accelerate", "keep_ner", keep_ner)
+    if texts is not None and not is_list(texts):
+        raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
+    if texts is None:
+        return _accelerate(nlp, keep_ner)
+    if not is_list(texts):
+        raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
+    before = run(nlp, texts)
+    done = _accelerate(nlp, keep_ner)
+    return replace(done, gain=compare_runs(before, run(nlp, texts)))
+
+
+def _accelerate(nlp: Language, keep_ner: bool) -> Acceleration:
     config = nlp.config.interpolate()
     done = Acceleration()
-    plans: list[Plan] = []
     made: Made = {}
+    swaps_of: list[tuple[Any, Swaps]] = []
+    replaced: dict[Keys, Section] = {}
     components: list[NewComponent] = []
     for name, pipe in nlp.components:
-        sections = list(list_sections(config["components"][name], (), None))
-        done.already.extend(
-            Already(name, ".".join(s.path), s.name) for s in sections if is_ours(s.name)
-        )
-        listened_to = isinstance(pipe, ListenedToComponent)
-        unknown = [s for s in sections if is_unknown(s, listened_to)]
-        reasons = {s.path: "there is no layer of ours for it" for s in unknown}
+        settings = config["components"][name]
+        sections = list(list_sections(settings, (), None))
         spacys = [s for s in sections if s.kind in (*EMBEDS, *ENCODERS, *CNNS)]
-        if spacys:
-            plan, refused = _plan(name, pipe, spacys, config["components"][name], made)
-            plans.append(plan)
-            reasons.update(refused)
-            done.replaced.extend(_report(name, plan.sections))
-        done.left.extend(
-            Left(name, ".".join(s.path), s.name, reasons[s.path])
-            for s in sections
-            if s.path in reasons
-        )
-        component = plan_component(nlp, name, pipe, config["components"][name], done, keep_ner)
-        if component is not None:
-            components.append(component)
-    replaced = {("components", plan.name, *s.path): s for plan in plans for s in plan.sections}
+        swaps, reasons = _plan(pipe, spacys, settings, made)
+        swaps_of.append((pipe, swaps))
+        place = ("components", name)
+        replaced |= {(*place, *s.path): s for s in spacys if s.path not in reasons}
+        listened_to = isinstance(pipe, ListenedToComponent)
+        unknown = [s.path for s in sections if is_unknown(s, listened_to)]
+        reasons |= dict.fromkeys(unknown, "there is no layer of ours for it")
+        _report(name, sections, reasons, done)
+        components += _plan_component(nlp, name, pipe, settings, done, keep_ner)
     new = Rewriter(replaced).rewrite(nlp.config, config)
-    for component in components:
-        settings = new["components"][component.name]
-        new["components"][component.name] = new_config(component, settings)
-    for plan in (plan for plan in plans if plan.swaps):
-        model = swap_nodes(plan.pipe.model, plan.swaps)
-        if model is not plan.pipe.model:
-            plan.pipe.model = model
-    for component in components:
-        put_in_place(nlp, component, new["components"][component.name])
+    for name, _, meta in components:
+        defaults = deepcopy(meta.default_config or {})
+        old = new["components"][name]
+        new["components"][name] = {**defaults, **old, FACTORY_PATH: meta.factory}
+    for pipe, swaps in swaps_of:
+        if swaps:
+            model = swap_nodes(pipe.model, swaps)
+            if model is not pipe.model:
+                pipe.model = model
+    # spaCy's replace_pipe builds a component, and forgets who listens to it, and what is disabled.
+    for name, pipe, meta in components:
+        nlp._components[nlp.component_names.index(name)] = (name, pipe)
+        nlp._pipe_meta[name] = meta
+        nlp._pipe_configs[name] = Config(new["components"][name])
     if done.replaced:
         make_use_product_ops_v1()(nlp)
-        if new["nlp"].get("after_pipeline_creation") is None:
-            new["nlp"]["after_pipeline_creation"] = {"@callbacks": USE_PRODUCT_OPS}
+        new["nlp"]["after_pipeline_creation"] = new["nlp"].get("after_pipeline_creation") or {
+            "@callbacks": USE_PRODUCT_OPS
+        }
     set_config(nlp, new)
     return done
 
 
-def _report(component: str, sections: list[Section]) -> list[Replaced]:
-    after = {
-        **dict.fromkeys(EMBEDS, MULTI_HASH_EMBED),
-        **dict.fromkeys(ENCODERS, MAXOUT_WINDOW_ENCODER),
-    }
-    both = f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"
-    return [
-        Replaced(component, ".".join(s.path), s.name, after.get(s.kind, both)) for s in sections
-    ]
+def _report(
+    name: str, sections: list[Section], reasons: dict[Keys, str], done: Acceleration
+) -> None:
+    """Add the sections of a component to the report."""
+    for section in sections:
+        path = ".".join(section.path)
+        if is_ours(section.name):
+            done.already.append(Already(name, path, section.name))
+        elif section.path in reasons:
+            done.left.append(Left(name, path, section.name, reasons[section.path]))
+        elif section.kind in EMBEDS:
+            done.replaced.append(Replaced(name, path, section.name, MULTI_HASH_EMBED))
+        elif section.kind in ENCODERS:
+            done.replaced.append(Replaced(name, path, section.name, MAXOUT_WINDOW_ENCODER))
+        elif section.kind in CNNS:
+            both = f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"
+            done.replaced.append(Replaced(name, path, section.name, both))
 
 
 def _plan(
-    name: str,
     pipe: Any,  # noqa: ANN401
     sections: list[Section],
     config: dict[str, Any],
     made: Made,
-) -> tuple[Plan, dict[Keys, str]]:
-    """Plan the changes to a component, and say why sections are left alone, by their paths.
+) -> tuple[Swaps, dict[Keys, str]]:
+    """Plan which nodes of a component are replaced, and say why sections are left, by their paths.
 
     made (Made): The nodes converted so far, which components may share. This component's are added.
     """
     model: Any = getattr(pipe, "model", None)
     inside = [s for s in sections if s.path[0] == "model" and isinstance(model, Model)]
-    reasons = dict.fromkeys(
-        [s.path for s in sections if s not in inside],
-        "it does not belong to a thinc model that the component has as `model`",
-    )
+    reasons = {
+        section.path: "it does not belong to a thinc model that the component has as `model`"
+        for section in sections
+        if section not in inside
+    }
     if not inside:
-        return Plan(name, pipe, [], []), reasons
+        return [], reasons
     parts, not_matched = _match(model, inside)
-    reasons.update(not_matched)
-    sections = [s for s in inside if s.path in parts]
-    swaps: Swaps = []
+    reasons |= not_matched
+    matched = [section for section in inside if section.path in parts]
     try:
         swaps = _convert(parts, made)
         hindrance = (
             _root_hindrance(pipe, swaps)
             or ref_hindrance(model, swaps)
-            or _build_hindrance(sections, config["model"])
+            or _build_hindrance(matched, config["model"])
         )
     except ValueError as error:  # settings that our layer cannot have
         hindrance = str(error)
     if hindrance:
-        reasons.update({s.path: hindrance for s in sections})
-        swaps, sections = [], []
-    return Plan(name, pipe, swaps, sections), reasons
+        return [], reasons | dict.fromkeys(parts, hindrance)
+    return swaps, reasons
 
 
 def _match(model: Model, sections: list[Section]) -> tuple[dict[Keys, list[Part]], dict[Keys, str]]:
@@ -394,84 +412,42 @@ def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optiona
     return hindrance
 
 
-# Where the config of a component says what it is.
-FACTORY_PATH = "factory"
 BATCH_NER = "batch_ner"
 _NERS = ("ner", "beam_ner")
 _ATTRIBUTE_RULER = "attribute_ruler"
 _MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
 
 
-class NewComponent(NamedTuple):
-    """A component of ours that is to take the place of one of spaCy's.
-
-    name: The name of both in the pipeline.
-    factory: The new one's factory.
-    old, new: The components. A new recognizer gets its model when it takes the place.
-    meta: What spaCy keeps of the new one's factory.
-    """
-
-    name: str
-    factory: str
-    old: Any
-    new: Any
-    meta: FactoryMeta
-
-
-def plan_component(
+def _plan_component(
     nlp: Language,
     name: str,
     pipe: object,
     config: dict[str, Any],
     done: Acceleration,
     keep_ner: bool,
-) -> Optional[NewComponent]:
-    """Make the component of ours for a recognizer or attribute ruler that can be replaced.
+) -> list[NewComponent]:
+    """Make the component of ours for a recognizer or attribute ruler; an empty list for others.
 
-    The old component stays as it is.
-
-    config (dict[str, Any]): The component's config, without variables.
-    done (Acceleration): The report, to which such components are added.
+    The old component stays as it is. What happens to it is added to the report.
     """
     factory = config[FACTORY_PATH]
+    if isinstance(pipe, (BatchEntityRecognizer, IndexedAttributeRuler)):
+        done.already.append(Already(name, FACTORY_PATH, factory))
+        return []
     make: Callable[[Any], Any]
-    if isinstance(pipe, EntityRecognizer):
+    if isinstance(pipe, EntityRecognizer) and not keep_ner:
         new_factory, make = BATCH_NER, _make_recognizer
         hindrance = find_hindrance(pipe, config)
     elif isinstance(pipe, AttributeRuler):
         new_factory, make = INDEXED_ATTRIBUTE_RULER, _make_ruler
         hindrance = _class_hindrance(pipe, AttributeRuler, factory, [_ATTRIBUTE_RULER])
     else:
-        return None
-    if isinstance(pipe, (BatchEntityRecognizer, IndexedAttributeRuler)):
-        done.already.append(Already(name, FACTORY_PATH, factory))
-    elif new_factory == BATCH_NER and keep_ner:
-        pass
-    elif hindrance is not None:
+        return []
+    if hindrance is not None:
         done.left.append(Left(name, FACTORY_PATH, factory, hindrance))
-    else:
-        done.replaced.append(Replaced(name, FACTORY_PATH, factory, new_factory))
-        return NewComponent(name, new_factory, pipe, make(pipe), nlp.get_factory_meta(new_factory))
-    return None
-
-
-def new_config(component: NewComponent, config: dict[str, Any]) -> dict[str, Any]:
-    """Write a component's config anew: its settings stay, those of the new factory are added."""
-    defaults = deepcopy(component.meta.default_config or {})
-    return {**defaults, **config, FACTORY_PATH: component.factory}
-
-
-def put_in_place(nlp: Language, component: NewComponent, config: dict[str, Any]) -> None:
-    """Let a component of ours take the place of spaCy's in a pipeline, with a config of its own.
-
-    spaCy's replace_pipe builds a component, and forgets who listens to whom, and what is disabled.
-    """
-    name = component.name
-    if isinstance(component.new, BatchEntityRecognizer):
-        component.new.model = component.old.model
-    nlp._components[nlp.component_names.index(name)] = (name, component.new)
-    nlp._pipe_meta[name] = component.meta
-    nlp._pipe_configs[name] = Config(config)
+        return []
+    done.replaced.append(Replaced(name, FACTORY_PATH, factory, new_factory))
+    return [NewComponent(name, make(pipe), nlp.get_factory_meta(new_factory))]
 
 
 def _class_hindrance(
@@ -516,7 +492,7 @@ def _make_ruler(pipe: AttributeRuler) -> IndexedAttributeRuler:
 
 def _make_recognizer(pipe: EntityRecognizer) -> BatchEntityRecognizer:
     # spaCy's constructor gives the model as many outputs as there are actions, and new layers even
-    # if there are as many already. So the new component gets the model when it is in place.
+    # if there are as many already. So the new component gets the model afterwards.
     stand_in: Model = noop()
     stand_in.attrs["resize_output"] = lambda model, nO: model
     cfg = pipe.cfg
@@ -532,6 +508,7 @@ def _make_recognizer(pipe: EntityRecognizer) -> BatchEntityRecognizer:
         incorrect_spans_key=cfg["incorrect_spans_key"],
         scorer=pipe.scorer,
     )
+    new.model = pipe.model
     new.cfg = cfg
     new._multitasks = pipe._multitasks
     new._rehearsal_model = pipe._rehearsal_model

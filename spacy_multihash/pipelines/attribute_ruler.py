@@ -77,31 +77,20 @@ class Fitting(dict[int, Bits]):
 
 
 class Sequence(NamedTuple):
-    """A pattern of several tokens.
+    """A pattern of several tokens, and the number of its rule."""
 
-    bits: The bit of each token's description.
-    target: The position of the token whose attributes are set.
-    rule: The number of the rule.
-    """
-
-    bits: tuple[Bits, ...]
-    target: int
+    bits: tuple[Bits, ...]  # of each token's description
+    target: int  # the position of the token whose attributes are set
     rule: int
 
 
 class Kind(NamedTuple):
-    """What tokens match that fit the same descriptions.
-
-    bits: The descriptions.
-    rules: The numbers of the rules with a pattern of this token alone.
-    attrs: What these rules set.
-    sequences: The patterns of several tokens that begin with it.
-    """
+    """What tokens match that fit the same descriptions."""
 
     bits: Bits
-    rules: list[int]
-    attrs: Attrs
-    sequences: list[Sequence]
+    rules: list[int]  # with a pattern of this token alone
+    attrs: Attrs  # that these rules set
+    sequences: list[Sequence]  # that begin with the token
 
 
 class IndexedAttributeRuler(AttributeRuler):
@@ -146,9 +135,8 @@ class PatternIndex:
         self.strings = ruler.vocab.strings
         self.attrs: list[Attrs] = ruler.attrs
         self.indices: list[int] = ruler.indices
-        self.matcher = Matcher(
-            ruler.vocab, validate=False
-        )  # of the patterns that cannot be looked up
+        # Of the patterns that cannot be looked up.
+        self.matcher = Matcher(ruler.vocab, validate=False)
         self.alone: list[tuple[Bits, int]] = []  # the patterns of one token, and their rules
         self.sequences: list[Sequence] = []
         self.by_key: dict[Key, Kind] = {}
@@ -156,11 +144,16 @@ class PatternIndex:
         for rule, of_rule in enumerate(patterns):
             for pattern in of_rule:
                 read = [self._read(description) for description in pattern]
-                if all(read):
-                    self._add(rule, len(descriptions), len(read))
-                    descriptions += read
-                else:
+                if not all(read):
                     self.matcher.add(str(rule), [pattern])
+                    continue
+                bits = tuple(1 << len(descriptions) + i for i in range(len(read)))
+                descriptions += read
+                if len(read) == 1:
+                    self.alone.append((bits[0], rule))
+                else:
+                    target = self.indices[rule] % len(read)
+                    self.sequences.append(Sequence(bits, target, rule))
         every = (1 << len(descriptions)) - 1
         conditions: dict[int, list[tuple[Bits, Condition]]] = {}
         for number, description in enumerate(descriptions):
@@ -195,14 +188,6 @@ class PatternIndex:
         add = self.strings.add
         ids = frozenset(add(v) if isinstance(v, str) else int(v) for v in options)
         return Condition(predicate == "IN", ids)
-
-    def _add(self, rule: int, first: int, length: int) -> None:
-        """Add a pattern of a rule: descriptions one after the other, from the first one on."""
-        bits = tuple(1 << number for number in range(first, first + length))
-        if length == 1:
-            self.alone.append((bits[0], rule))
-        else:
-            self.sequences.append(Sequence(bits, self.indices[rule] % length, rule))
 
     def set_attrs(self, doc: Doc) -> None:
         """Set the attributes of all tokens of a doc."""
@@ -272,7 +257,7 @@ def make_indexed_attribute_ruler(
 
 def _make_index(ruler: AttributeRuler) -> Optional[PatternIndex]:
     """Index the patterns, unless spaCy has to go through them all."""
-    patterns = [_patterns_of(ruler, rule) for rule in range(len(ruler.attrs))]
+    patterns = [ruler.matcher.get(str(rule))[1] for rule in range(len(ruler.attrs))]
     for of_rule, attrs, index in zip(patterns, ruler.attrs, ruler.indices, strict=True):
         # spaCy says what is wrong with an index that lies outside of a pattern.
         is_inside = all(-len(pattern) <= index < len(pattern) for pattern in of_rule)
@@ -280,8 +265,3 @@ def _make_index(ruler: AttributeRuler) -> Optional[PatternIndex]:
             return None
     made = PatternIndex(ruler, patterns)
     return made if made.fitting else None
-
-
-def _patterns_of(ruler: AttributeRuler, rule: int) -> list[Pattern]:
-    _, patterns = ruler.matcher.get(str(rule))
-    return patterns

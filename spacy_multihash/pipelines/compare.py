@@ -66,14 +66,27 @@ def _annotations(docs: Sequence[Doc]) -> dict[str, set[Any]]:
     return kinds
 
 
-def measure_gain(before: Language, after: Language, texts: Sequence[str]) -> Gain:
-    """Let two pipelines annotate texts, in turns, and compare speed and annotations.
+class Run(NamedTuple):
+    """The docs that a pipeline annotated, and its speed in tokens per second."""
 
-    Raises ValueError without tokens.
+    docs: list[Doc]
+    speed: float
+
+
+def run(nlp: Language, texts: Sequence[str]) -> Run:
+    """Let a pipeline annotate texts, and then measure its speed on them.
+
+    Raises ValueError if the texts have no tokens.
     """
-    slow, fast = tokens_per_second([before, after], texts)
-    first, second = list(before.pipe(texts)), list(after.pipe(texts))
-    return Gain(len(texts), sum(map(len, first)), slow, fast, shares_kept(first, second))
+    docs = list(nlp.pipe(texts))
+    return Run(docs, *tokens_per_second([nlp], texts))
+
+
+def compare_runs(before: Run, after: Run) -> Gain:
+    """Compare the speed and the annotations of two pipelines on the same texts."""
+    shares = shares_kept(before.docs, after.docs)
+    num_tokens = sum(map(len, before.docs))
+    return Gain(len(before.docs), num_tokens, before.speed, after.speed, shares)
 
 
 def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:

@@ -4,7 +4,7 @@ Weights stay in the files and under the names that thinc writes: only their arra
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -102,13 +102,17 @@ def _models(folder: Path, components: Iterable[str]) -> list[Path]:
 
 def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:
     message = _read_model(path)
-    for node, name, params in _params(message):
-        precision = precisions.of(name)
-        with _naming(f"{component}: the weights {name} of the layer '{node}'", precision):
-            params[name] = pack_array(params[name], precision, lossy=lossy)
-    if message:
-        with replacing_file(path) as new:
-            srsly.write_msgpack(new, message)
+    if not message:
+        return
+    for node, params in zip(message["nodes"], message["params"], strict=True):
+        for name, value in params.items():
+            if isinstance(value, numpy.ndarray) and value.dtype == "float32":
+                precision = precisions.of(name)
+                layer = node["name"]
+                with _naming(f"{component}: the weights {name} of the layer '{layer}'", precision):
+                    params[name] = pack_array(value, precision, lossy=lossy)
+    with replacing_file(path) as new:
+        srsly.write_msgpack(new, message)
 
 
 def _read_model(path: Path) -> dict[str, Any]:
@@ -120,14 +124,6 @@ def _read_model(path: Path) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return found if isinstance(found, dict) and found.keys() == MODEL_PARTS else {}
-
-
-def _params(message: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield node, name and dict of each parameter of a model."""
-    for node, params in zip(message.get("nodes", []), message.get("params", []), strict=True):
-        for name, value in params.items():
-            if isinstance(value, numpy.ndarray) and value.dtype == "float32":
-                yield node["name"], name, params
 
 
 def _compress_lookups(path: Path, precision: Precision, *, lossy: bool) -> None:
@@ -171,45 +167,43 @@ def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
     Bytes within a file may be 64-bit hashes as well. Weights of other frameworks need no strings.
     """
     ids = {get_string_id(label) for label in labels}
-    for path in sorted(folder.rglob("*")):
+    for path in folder.rglob("*"):
         if path.is_file() and not set(path.relative_to(folder).parts) & {*_NAMES_NO_STRINGS}:
-            value = _read(path.read_bytes())
-            if value is None:
+            try:
+                ids.update(_ids(_read(path.read_bytes())))
+            except ValueError:
                 return None
-            for each in _ids(value):
-                if each is None:
-                    return None
-                ids.add(each)
     return ids
 
 
 def _read(data: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)
-    """Read JSON, JSON lines or MessagePack; None for anything else."""
-    for read in (_read_json, _read_lines, unpack):
+    """Read JSON, JSON lines or MessagePack. Raises ValueError for anything else."""
+    for read in (_read_json, _read_json_lines, unpack):
         try:
-            return [read(data)]
+            return read(data)
         except (TypeError, ValueError):
             continue
-    return None
+    raise ValueError("Expected JSON or MessagePack.")
 
 
 def _read_json(data: bytes) -> Any:  # noqa: ANN401
     return srsly.json_loads(data.decode("utf8"))
 
 
-def _read_lines(data: bytes) -> Any:  # noqa: ANN401
+def _read_json_lines(data: bytes) -> list[Any]:
     return [srsly.json_loads(line) for line in data.decode("utf8").splitlines() if line.strip()]
 
 
-def _ids(value: Any) -> Iterator[Optional[int]]:  # noqa: ANN401
+def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
     """Yield the hashes of strings, and whole numbers, which may be such hashes.
 
-    Yields None for bytes that can be neither read nor such numbers.
+    Raises ValueError for bytes that can be neither read nor such numbers.
     """
     if isinstance(value, str):
         yield get_string_id(value)
-        if value[:1] in ("{", "["):  # a file within a file
-            yield from _ids(_read(value.encode("utf8")) or ())
+        if value[:1] in ("{", "["):
+            with suppress(ValueError):  # a file within a file
+                yield from _ids(_read_json(value.encode("utf8")))
     elif isinstance(value, bytes):
         yield from _ids_of_bytes(value)
     elif isinstance(value, dict):
@@ -217,23 +211,22 @@ def _ids(value: Any) -> Iterator[Optional[int]]:  # noqa: ANN401
             value = {**value, "shims": None}
         yield from _ids([*value.keys(), *value.values()])
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _ids(each)
+        for item in value:
+            yield from _ids(item)
     elif isinstance(value, int):
         yield value % _HASHES
     elif isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.itemsize == 8:
         yield from value.astype("uint64").ravel().tolist()
 
 
-def _ids_of_bytes(value: bytes) -> Iterator[Optional[int]]:
-    found = _read(value)
-    if found is not None:
-        yield from _ids(found)
-    elif len(value) % 8:
-        yield None
-    else:
+def _ids_of_bytes(value: bytes) -> Iterator[int]:
+    try:
+        content = _read(value)
+    except ValueError:
         for dtype in ("<u8", ">u8"):
             yield from numpy.frombuffer(value, dtype).tolist()
+    else:
+        yield from _ids(content)
 
 
 _WHERE, _ADVICE = "compress", "Give another one."
@@ -277,7 +270,9 @@ def compress(
     type(nlp).to_disk(nlp, folder)  # in spaCy's own form, if it is compressed already too
     path = folder / "vocab" / "strings.json"
     strings = srsly.read_json(path)
-    kept = strings if keep_strings else _needed(nlp, folder, strings)
+    labels = [label for names in nlp.pipe_labels.values() for label in names]
+    needed = None if keep_strings else needed_ids(folder, labels)
+    kept = [text for text in strings if needed is None or get_string_id(text) in needed]
     with replacing_file(path) as new:
         srsly.write_json(new, kept)
     _write_config(folder / "config.cfg", precisions)
@@ -302,28 +297,17 @@ def check_compressible(nlp: Language) -> None:
         )
 
 
-def _needed(nlp: Language, folder: Path, strings: list[str]) -> list[str]:
-    labels = [label for names in nlp.pipe_labels.values() for label in names]
-    ids = needed_ids(folder, labels)
-    return strings if ids is None else [text for text in strings if get_string_id(text) in ids]
-
-
 def _write_config(path: Path, precisions: Precisions) -> None:
     """Name our vectors, and the callback, which has the one that was there before."""
     config = Config().from_disk(path, interpolate=False)
     before = config["nlp"].get("after_creation")
-    if _is_compressed(config["nlp"]):
+    if _name(before, "@callbacks") == KEEP_COMPRESSED:
         before = before.get("after_creation")
     callback = {"@callbacks": KEEP_COMPRESSED, **vars(precisions), "after_creation": before}
     config["nlp"]["after_creation"] = callback
     config["nlp"]["vectors"] = {"@vectors": COMPRESSED_VECTORS}
     with replacing_file(path) as new:
         config.to_disk(new, interpolate=False)
-
-
-def _is_compressed(config: Mapping[str, Any]) -> bool:
-    """Tell whether the section [nlp] of a config is that of a compressed pipeline."""
-    return _name(config.get("after_creation"), "@callbacks") == KEEP_COMPRESSED
 
 
 def _name(section: object, key: str) -> object:

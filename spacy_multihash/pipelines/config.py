@@ -24,8 +24,6 @@ TOK2VEC_V1, TOK2VEC_V2 = "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2"
 # The Tok2Vec that each encoder is for. That of Tok2Vec.v1 gets the tokens of all docs in one array,
 # and Tok2Vec.v1 pads it.
 TOK2VEC_OF = {ENCODERS[0]: TOK2VEC_V1, ENCODERS[1]: TOK2VEC_V2}
-# spacy-legacy registers the functions of spacy.*.v1 by names of its own, too.
-_LEGACY, _SPACY = "spacy-legacy.", "spacy."
 # Settings whose layer embeds docs, or encodes vectors.
 _VECTOR_KEYS = ("embed", "encode", "tok2vec")
 
@@ -38,23 +36,17 @@ class Section(NamedTuple):
     """A section of a component's config that builds a layer.
 
     path: Where it is in the component's config.
-    settings: What it says, with the architecture's name. Variables are replaced by their values.
+    settings: The section, with the values of its variables.
     parent: Name of the architecture whose argument it is, None for the whole model's.
+    name: Name of its own architecture.
+    kind: The same, or spaCy's name for an architecture of spacy-legacy.
     """
 
     path: Keys
     settings: dict[str, Any]
     parent: Optional[str]
-
-    @property
-    def name(self) -> str:
-        """Name of the architecture."""
-        return self.settings[ARCHITECTURES]
-
-    @property
-    def kind(self) -> str:
-        """Name of the architecture, or spaCy's own name for one of spacy-legacy."""
-        return kind_of(self.name)
+    name: str
+    kind: str
 
 
 def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator[Section]:
@@ -63,14 +55,14 @@ def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator
         return
     name = config.get(ARCHITECTURES)
     if name is not None:
-        yield Section(path, config, parent)
+        yield Section(path, config, parent, name, kind_of(name))
     for key, value in config.items():
         yield from list_sections(value, (*path, key), name)
 
 
 def kind_of(name: str) -> str:
     """Give spaCy's own name for an architecture of spacy-legacy, and any other name as it is."""
-    return name.replace(_LEGACY, _SPACY, 1) if name.startswith(_LEGACY) else name
+    return re.sub(r"^spacy-legacy\.", "spacy.", name)
 
 
 def is_ours(name: str) -> bool:
@@ -96,23 +88,15 @@ class Rewriter:
     """Writes a config anew, with our layers in place of spaCy's.
 
     Variables that refer to a replaced section become the values that they had.
-
-    replaced (dict[Keys, Section]): The replaced sections, by their path from the config's root.
     """
 
     def __init__(self, replaced: dict[Keys, Section]) -> None:
-        """Keep the sections, and the paths that lead to them."""
+        """Keep the replaced sections, by their path from the config's root."""
         self.replaced = replaced
         self.opened = {path[:end] for path in replaced for end in range(len(path) + 1)}
 
     def rewrite(self, raw: Any, plain: Any, path: Keys = ()) -> Any:  # noqa: ANN401
-        """Copy a config with the changes.
-
-        raw: The value at a path of the config, with variables.
-        plain: The same value, with the variables replaced by their values.
-        path (Keys): The path.
-        """
-        section = self.replaced.get(path)
+        """Copy the value at a path of a config: raw has its variables, plain their values."""
         if isinstance(raw, str) and (self._is_stale(raw) or path in self.opened):
             raw = plain  # inside it, variables keep the values that they had
         if isinstance(raw, list):
@@ -120,8 +104,8 @@ class Rewriter:
         if not isinstance(raw, dict):
             return deepcopy(raw)
         new = {key: self.rewrite(raw[key], plain[key], (*path, key)) for key in raw}
-        if section is not None:
-            return _new_section(new, section.settings)
+        if path in self.replaced:
+            return _new_section(new, self.replaced[path].settings)
         outer = kind_of(new.get(ARCHITECTURES, ""))
         if outer == TOK2VEC_V1 and (*path, "encode") in self.replaced:
             new[ARCHITECTURES] = TOK2VEC_V2
@@ -131,11 +115,8 @@ class Rewriter:
         """Tell whether a text has a variable whose value changes, or disappears."""
         for variable in _VARIABLE.findall(text):
             path = tuple(re.split("[.:]", variable))
-            in_cnn = any(
-                path[: len(section_path)] == section_path
-                for section_path, section in self.replaced.items()
-                if section.kind in CNNS
-            )
+            outer = [self.replaced.get(path[:end]) for end in range(len(path) + 1)]
+            in_cnn = any(section is not None and section.kind in CNNS for section in outer)
             if in_cnn or path in self.opened:
                 return True
         return False
@@ -144,8 +125,7 @@ class Rewriter:
 def _new_section(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
     """Write the section of our layer, or of our two layers, for a section of spaCy's.
 
-    raw: spaCy's section, with the variables that stay.
-    plain: The same section, with all variables replaced by their values.
+    The raw section has the variables that stay.
     """
     kind = kind_of(plain[ARCHITECTURES])
     if kind in EMBEDS:

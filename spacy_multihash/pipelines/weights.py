@@ -33,9 +33,10 @@ EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
 _EMBED = 'For a Tok2Vec component, give its embed layer: model.get_ref("embed").'
 _ENCODE = 'For a Tok2Vec component, give its encoder: model.get_ref("encode").'
-# Parameters of spaCy's two nodes, and their names in our one node, MaxoutNorm.
-_MAXOUT_PARAMS = {"W": "W", "b": "b"}
-_LAYER_NORM_PARAMS = {"G": "G", "b": "beta"}
+# A node of spaCy's, a node of ours, and for each parameter its name in both.
+Pair = tuple[Model, Model, dict[str, str]]
+# Old nodes, each with the new node that replaces it.
+Swaps = list[tuple[Model, Model]]
 
 
 def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
@@ -53,9 +54,19 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     computes the same function.
     """
     check_type("embed_from_spacy", "embed", embed, Model, advice=_EMBED)
-    hashes = find_nodes(embed, HASH_EMBED)
-    settings = _spacy_settings(embed, hashes)
-    if settings is None or not is_built_like(MultiHashEmbed(**settings), embed):
+    hashes, extractors = find_nodes(embed, HASH_EMBED), find_nodes(embed, EXTRACT_FEATURES)
+    attrs = extractors[0].attrs["columns"] if extractors else []
+    settings: dict[str, Any] = {
+        "width": hashes[0].get_dim("nO") if hashes else 0,
+        "attrs": attrs,
+        "rows": [node.get_dim("nV") for node in hashes],
+        "include_static_vectors": bool(find_nodes(embed, STATIC_VECTORS)),
+    }
+    if (
+        not hashes
+        or len(attrs) != len(hashes)
+        or not is_built_like(MultiHashEmbed(**settings), embed)
+    ):
         raise ValueError(
             f"Expected the model of a spacy.MultiHashEmbed.v2, was given '{embed.name}', which has "
             f"other layers, sizes or settings. {_EMBED}"
@@ -105,15 +116,14 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
         "rows": [node.attrs["nV"].value for node in hashes],
         "include_static_vectors": bool(find_nodes(embed, STATIC_VECTORS)),
     }
-    if _parts(build_multi_hash_embed_v1(**settings, seeds=seeds)) != _parts(embed):
+    expected = build_multi_hash_embed_v1(**settings, seeds=seeds)
+    if [n.name for n in expected.walk()][1:] != [n.name for n in embed.walk()][1:]:
         raise ValueError(
             f"Expected the model of a MultiHashEmbed.v1, was given '{embed.name}', which has other "
             f"layers. {_EMBED}"
         )
     theirs = MultiHashEmbed(**settings)
-    _copy(
-        (target, source, _inverse(names)) for source, target, names in _embed_pairs(theirs, embed)
-    )
+    _copy_back(_embed_pairs(theirs, embed))
     return theirs
 
 
@@ -131,21 +141,20 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
     """
     check_type("encoder_from_spacy", "encoder", encoder, Model, advice=_ENCODE)
     maxouts, windows = find_nodes(encoder, MAXOUT), find_nodes(encoder, EXPAND_WINDOW)
-    norms, depth = find_nodes(encoder, LAYER_NORM), len(maxouts)
-    pad = encoder.attrs.get("pad")
-    if not depth or {len(windows), len(norms)} != {depth} or pad != depth * _window_size(windows):
+    settings: dict[str, Any] = {}
+    if maxouts and windows:
+        settings = {
+            "width": maxouts[0].get_dim("nO"),
+            "window_size": int(windows[0].attrs["window_size"]),
+            "maxout_pieces": maxouts[0].get_dim("nP"),
+            "depth": len(maxouts),
+        }
+    if not settings or not is_built_like(MaxoutWindowEncoder(**settings), encoder):
         raise ValueError(
             "Expected the model of a spacy.MaxoutWindowEncoder.v2, was given "
-            f"'{encoder.name}', which has {len(windows)} expand_window, {depth} maxout and "
-            f"{len(norms)} layernorm nodes, and pad = {pad}. For a Tok2Vec model, give its "
-            'encoder: model.get_ref("encode").'
+            f"'{encoder.name}', which has other layers, sizes or settings. {_ENCODE}"
         )
-    ours = build_maxout_window_encoder_v1(
-        width=maxouts[0].get_dim("nO"),
-        window_size=_window_size(windows),
-        maxout_pieces=maxouts[0].get_dim("nP"),
-        depth=depth,
-    )
+    ours = build_maxout_window_encoder_v1(**settings)
     _copy(_maxout_pairs(encoder, ours))
     return ours
 
@@ -162,8 +171,7 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     check_type("encoder_to_spacy", "encoder", encoder, Model, advice=_ENCODE)
     if encoder.name != MAXOUT_WINDOW_ENCODER:
         raise ValueError(
-            f"Expected the model of a MaxoutWindowEncoder.v1, was given '{encoder.name}'. For a "
-            'Tok2Vec model, give its encoder: model.get_ref("encode").'
+            f"Expected the model of a MaxoutWindowEncoder.v1, was given '{encoder.name}'. {_ENCODE}"
         )
     theirs = MaxoutWindowEncoder(
         width=encoder.get_dim("nO"),
@@ -171,33 +179,8 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
         maxout_pieces=encoder.layers[0].get_dim("nP"),
         depth=len(encoder.layers),
     )
-    _copy(
-        (target, source, _inverse(names))
-        for source, target, names in _maxout_pairs(theirs, encoder)
-    )
+    _copy_back(_maxout_pairs(theirs, encoder))
     return theirs
-
-
-def _parts(model: Model) -> list[str]:
-    """Name the nodes in a model, but the model itself."""
-    return [node.name for node in model.walk()][1:]
-
-
-def _spacy_settings(embed: Model, hashes: list[Model]) -> Optional[dict[str, Any]]:
-    """Read with which settings spaCy's layer was built, or None if it has none of them."""
-    extractors = find_nodes(embed, EXTRACT_FEATURES)
-    if not hashes or len(extractors) != 1 or len(extractors[0].attrs["columns"]) != len(hashes):
-        return None
-    return {
-        "width": hashes[0].get_dim("nO"),
-        "attrs": extractors[0].attrs["columns"],
-        "rows": [node.get_dim("nV") for node in hashes],
-        "include_static_vectors": bool(find_nodes(embed, STATIC_VECTORS)),
-    }
-
-
-# A node of spaCy's, a node of ours, and for each parameter its name in both.
-Pair = tuple[Model, Model, dict[str, str]]
 
 
 def _embed_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
@@ -212,13 +195,13 @@ def _embed_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
 
 def _maxout_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
     our_nodes = find_nodes(ours, MAXOUT_NORM)
-    for their_name, names in ((MAXOUT, _MAXOUT_PARAMS), (LAYER_NORM, _LAYER_NORM_PARAMS)):
+    # spaCy's two nodes are one node of ours.
+    for their_name, names in (
+        (MAXOUT, {"W": "W", "b": "b"}),
+        (LAYER_NORM, {"G": "G", "b": "beta"}),
+    ):
         for pair in zip(find_nodes(theirs, their_name), our_nodes, strict=True):
             yield *pair, names
-
-
-def _inverse(names: dict[str, str]) -> dict[str, str]:
-    return {target: source for source, target in names.items()}
 
 
 def _copy(pairs: Iterable[Pair]) -> None:
@@ -232,16 +215,14 @@ def _copy(pairs: Iterable[Pair]) -> None:
                 target.set_param(target_param, source.get_param(source_param).copy())
 
 
-def _window_size(windows: list[Model]) -> int:
-    return int(windows[0].attrs["window_size"])
+def _copy_back(pairs: Iterable[Pair]) -> None:
+    """Copy weights from our node of each pair to spaCy's."""
+    _copy((ours, theirs, {v: k for k, v in names.items()}) for theirs, ours, names in pairs)
 
 
 # Attrs that do not decide what a layer predicts. spaCy sets the dropout rate for each update. From
 # the receptive field, Tok2Vec.v1 sets `pad`, which is compared.
 _UNCOMPARED = ("dropout_rate", "receptive_field")
-
-# Old nodes, each with the new node that replaces it.
-Swaps = list[tuple[Model, Model]]
 
 
 def swap_nodes(model: Model, swaps: Swaps) -> Model:
@@ -269,12 +250,20 @@ def is_built_like(reference: Model, node: Model) -> bool:
     Names say too little, and they may change. So nodes are compared by their functions, sizes and
     settings, and then their layers in the same way.
     """
+    attrs, expected = (
+        {key: value for key, value in layer.attrs.items() if key not in _UNCOMPARED}
+        for layer in (node, reference)
+    )
     return (
         node._func is reference._func  # thinc has no public name for it
         and node.param_names == reference.param_names
         and not node.shims
-        and _has_dims(reference, node)
-        and _settings(node) == _settings(reference)
+        and node.dim_names == reference.dim_names
+        and all(
+            not reference.has_dim(dim) or node.maybe_get_dim(dim) == reference.get_dim(dim)
+            for dim in reference.dim_names
+        )
+        and attrs == expected
         and len(node.layers) == len(reference.layers)
         and all(map(is_built_like, reference.layers, node.layers))
     )
@@ -309,17 +298,6 @@ def layout_of(model: Model) -> list[tuple[Any, ...]]:
         )
         for node in nodes
     ]
-
-
-def _has_dims(reference: Model, node: Model) -> bool:
-    return node.dim_names == reference.dim_names and all(
-        not reference.has_dim(dim) or node.maybe_get_dim(dim) == reference.get_dim(dim)
-        for dim in reference.dim_names
-    )
-
-
-def _settings(node: Model) -> dict[str, Any]:
-    return {key: value for key, value in node.attrs.items() if key not in _UNCOMPARED}
 
 
 def _is_wrapper(node: Model) -> bool:

@@ -96,23 +96,13 @@ def test_gain_on_texts_is_shown(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     DocBin(docs=[spacy.blank("en")(text) for text in TEXTS]).to_disk(tmp_path / "dev.spacy")
-    speeds = [2000.0, 5000.0]
-    monkeypatch.setattr(compare, "tokens_per_second", lambda pipelines, texts: speeds)
+    speeds = iter([2000.0, 5000.0])
+    monkeypatch.setattr(compare, "tokens_per_second", lambda pipelines, texts: [next(speeds)])
     result = invoke(model, tmp_path / "out", "--data", tmp_path / "dev.spacy")
     assert result.exit_code == 0, result.output
     assert f"On {len(TEXTS)} docs" in said(result)
     assert "tokens a second 2,000 5,000 2.50" in said(result)
     assert "TAG 100.00" in said(result)
-
-
-def test_tags_that_change_are_counted(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "tokens_per_second", lambda pipelines, texts: [1.0, 1.0])
-    before, after = spacy.load(model), spacy.load(model)
-    after.add_pipe("attribute_ruler").add_patterns(  # type: ignore[attr-defined]
-        [{"patterns": [[{"LOWER": "a"}]], "attrs": {"TAG": "OTHER"}}]
-    )
-    gain = compare.measure_gain(before, after, ["a b", "b b"])
-    assert (gain.docs, gain.tokens, gain.kept["TAG"]) == (2, 4, 0.75)
 
 
 def make_old(folder: Path) -> None:

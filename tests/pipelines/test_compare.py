@@ -1,10 +1,12 @@
 """Two pipelines side by side."""
 
+from typing import Any
+
 import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
-from spacy_multihash.pipelines.compare import shares_kept, tokens_per_second
+from spacy_multihash.pipelines.compare import compare_runs, run, shares_kept, tokens_per_second
 
 
 def test_tokens_that_are_cut_otherwise_have_not_kept_their_values() -> None:
@@ -32,6 +34,16 @@ def test_attributes_that_a_pipeline_does_not_set_are_left_out() -> None:
     nlp = spacy.blank("en")
     docs = [nlp("Anna"), nlp("Anna met Bob"), nlp("")]
     assert shares_kept(docs, docs) == {}
+
+
+def test_tags_that_change_are_counted() -> None:
+    nlp = spacy.blank("en")
+    ruler: Any = nlp.add_pipe("attribute_ruler")
+    ruler.add_patterns([{"patterns": [[{"TEXT": {"IN": ["a", "b"]}}]], "attrs": {"TAG": "X"}}])
+    before = run(nlp, ["a b", "b b"])
+    ruler.add_patterns([{"patterns": [[{"TEXT": "a"}]], "attrs": {"TAG": "OTHER"}}])
+    gain = compare_runs(before, run(nlp, ["a b", "b b"]))
+    assert (gain.docs, gain.tokens, gain.kept) == (2, 4, {"TAG": 0.75})
 
 
 def test_speed_needs_tokens() -> None:

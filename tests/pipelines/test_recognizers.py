@@ -346,10 +346,10 @@ def test_model_that_code_has_changed_is_left(
 
 
 def test_failure_changes_nothing(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(recognizer: object, config: object) -> None:
+    def fail(settings: object) -> None:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.new_config", fail)
+    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.deepcopy", fail)
     before, config, old = nlp.to_bytes(), nlp.config.to_str(), pipe(nlp)
     layers = list(old.model.walk())
     with pytest.raises(RuntimeError, match="out of memory"):
