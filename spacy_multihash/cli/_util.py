@@ -122,7 +122,7 @@ def _collision_rows(found: Collisions) -> list[list[str]]:
             mean = "-" if count.mean is None else f"{count.mean:,.3g}"
             rows.append([name, f"{found.num_symbols:,}", kind, f"{count.actual:,}", mean, ""])
     # The probability is that of the last kind.
-    rows[-1][-1] = "-" if found.probability is None else f"{found.probability:.3g}"
+    rows[-1][-1] = f"{found.probability:.3g}"
     return rows
 
 

@@ -29,19 +29,11 @@ def unreached_by_chance(num_rows: int, num_draws: int) -> tuple[float, float]:
 
 
 def pairs_by_chance(
-    num_symbols: int,
-    num_rows: int,
-    num_hashes: int,
-    collisions: int,
+    num_symbols: int, num_rows: int, num_hashes: int, collisions: int
 ) -> tuple[float, float]:
     """Return mean and standard deviation of the pairs that collide in exactly `collisions` hashes.
 
     Pairs are independent of each other, even if they have a symbol in common.
-
-    num_symbols (int): Number of symbols, V.
-    num_rows (int): Number of rows, n.
-    num_hashes (int): Number of hash functions, k.
-    collisions (int): Number of hashes in which a pair collides, j.
     """
     p = 1 / num_rows
     p = comb(num_hashes, collisions) * p**collisions * (1 - p) ** (num_hashes - collisions)
@@ -50,21 +42,13 @@ def pairs_by_chance(
 
 
 def joint_range(
-    num_rows: int,
-    num_hashes: int = 1,
-    *,
-    importance_rows: Optional[int] = None,
+    num_rows: int, num_hashes: int = 1, *, importance_rows: Optional[int] = None
 ) -> float:
     """Return the number of outcomes of all hash functions of a symbol together.
 
     In Svenstrup et al. 2017, section 4, k hash functions of range B make one of range B ** k. The
     row of importance parameters multiplies it by K if another hash function finds that row (section
-    6).
-
-    num_rows (int): Number of component vectors, B.
-    num_hashes (int): Number of hash functions, k.
-    importance_rows (Optional[int]): Number of rows of importance parameters, K. None if there are
-        no importance parameters.
+    6). K is None if there are no importance parameters.
     """
     return float(num_rows) ** num_hashes * (importance_rows or 1)
 
@@ -72,10 +56,8 @@ def joint_range(
 def collision_probability(num_symbols: int, outcomes: float) -> float:
     """Return the probability that a symbol is in collision: p_col, equation (1) of section 4.
 
-    p_col = 1 - (1 - 1 / K) ** (|T| - 1), about 1 - exp(-|T| / K) as in equation (2).
-
-    num_symbols (int): Number of symbols, itself included, |T|.
-    outcomes (float): The range of the hash functions, K; see joint_range.
+    p_col = 1 - (1 - 1 / K) ** (|T| - 1), about 1 - exp(-|T| / K) as in equation (2), with |T| the
+    number of symbols, itself included, and K the outcomes; see joint_range.
     """
     return -expm1(_log_alone(num_symbols, outcomes))
 
@@ -87,9 +69,6 @@ def in_collision_by_chance(num_symbols: int, outcomes: float) -> tuple[float, fl
     count, |T| is |T_imp|, the number of important symbols. By equations (2) and (3) the mean is
     then about |T_imp| * (1 - exp(-|T_imp| / B)), which simulation confirms. The paper prints
     |T_imp| * exp(-|T_imp| / B) there, which is the number of important symbols in no collision.
-
-    num_symbols (int): Number of symbols, |T|.
-    outcomes (float): The range of the hash functions, K; see joint_range.
     """
     mean = num_symbols * collision_probability(num_symbols, outcomes)
     if num_symbols < 2 or outcomes == 1:
@@ -117,9 +96,7 @@ def colliding_pairs(rows: numpy.ndarray) -> list[int]:
 
     Sorting counts the pairs that agree in a given set of columns. The counts of all sets lead to
     that of exactly j, by inclusion and exclusion. If no pair agrees in a set, the sets that contain
-    it are left out, so that few of the 2 ** K sets are looked at.
-
-    rows (numpy.ndarray): (V, K) rows of the symbols.
+    it are left out, so that few of the 2 ** K sets are looked at. Rows are (V, K).
     """
     num_symbols, num_hashes = rows.shape
     agreeing = [0] * (num_hashes + 1)  # by size of the set: pairs that agree in it, over all sets

@@ -12,7 +12,8 @@ Tokens whose gold annotation is missing don't count, as in spaCy's scorer. Nothi
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Optional
+from functools import cache, partial
+from typing import Any, Literal, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -26,6 +27,7 @@ from .explain import Explanation, explain, prepare
 
 Kind = Literal["label", "cut", "both", "spurious", "missed"]
 Key = tuple[int, int, str]
+Words = tuple[str, ...]
 KINDS: Mapping[Kind, str] = {
     "label": "Another label",
     "cut": "Other boundaries",
@@ -50,7 +52,6 @@ class Entity:
     """An entity of a gold doc, or one that was found there.
 
     start, end (int): Its tokens [start, end), in the gold doc.
-    label, text (str): Its label and its text.
     probability (Optional[float]): What the recognizer gives it, None if it gives none.
     """
 
@@ -63,11 +64,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entity of the training corpus that is like another one.
-
-    text, label (str): The entity.
-    count (int): How many there are, with these words or this shape.
-    """
+    """An entity of training that is like another one, and how many have its words or shape."""
 
     text: str
     label: str
@@ -78,7 +75,6 @@ class Neighbour:
 class Mistake:
     """A mistake.
 
-    kind (Kind): "label" and "cut" (other boundaries), "both", "spurious" or "missed".
     doc (int): The number of the gold doc, from 0.
     gold, found (Optional[Entity]): Both entities. One is None if it's spurious or missed.
     words (tuple[str, ...]): The tokens of its sentence, each with the blank behind it.
@@ -123,13 +119,11 @@ class Mistake:
 class Mistakes:
     """The mistakes of a corpus.
 
-    docs (Sequence[Doc]): The gold docs.
     mistakes (Sequence[Mistake]): The most confident ones first, or in the order of the docs if
         there are no probabilities.
     gold, found, right (int): The numbers of entities.
     confusion (Mapping[tuple[Optional[str], Optional[str]], int]): How often a gold label met a
         found one, right ones included. None stands for no entity.
-    has_training (bool): Whether there was a training corpus.
     """
 
     docs: Sequence[Doc]
@@ -185,17 +179,20 @@ def find_mistakes(
             if kind is not None:
                 draft = Mistake(kind, number, wanted, given)
                 drafts.append(_in_sentence(draft, docs[number], gold_entities, found_entities))
-    asked = _Asked(nlp, docs, drafts)
-    drafts = [asked.with_probabilities(draft) for draft in drafts]
+    answers = _ask(nlp, docs, drafts)
+    drafts = [_with_probabilities(draft, answers) for draft in drafts]
     drafts.sort(key=lambda draft: -1.0 if draft.confidence is None else -draft.confidence)
     if train is not None:
         training = _Training(train, (_tokens(docs[d.doc], d.entity) for d in drafts))
         drafts = [training.compare(draft, docs[draft.doc], sure) for draft in drafts]
     several = [draft for draft in drafts if draft.confidence is not None][:num_explained]
-    explanations = {
-        id(draft): asked.explain(draft)
-        for draft in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=hidden)
-    }
+    explanations: dict[int, Explanation] = {}
+    prepared = cache(partial(prepare, nlp))
+    for draft in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=hidden):
+        answer = answers[draft.doc, replace(draft.found or draft.entity, probability=None)]
+        keys = [(answer.key, draft.found is not None)]
+        asked = prepared(answer.recognizer)
+        explanations[id(draft)] = next(explain(asked, answer.doc, keys, window=_WINDOW))
     return Mistakes(
         docs=docs,
         mistakes=[replace(d, explanation=explanations.get(id(d))) for d in drafts],
@@ -278,85 +275,66 @@ def _in_sentence(
     )
 
 
-class _Asked:
-    """What the recognizers of a pipeline say about mistakes."""
+class _Answer(NamedTuple):
+    """The probability that a recognizer gives an entity of a doc that it has read."""
 
-    def __init__(self, nlp: Language, docs: Sequence[Doc], drafts: Sequence[Mistake]) -> None:
-        """Let the components before each recognizer annotate the docs with mistakes anew.
+    probability: float
+    recognizer: str
+    doc: Doc
+    key: Key
 
-        docs (Sequence[Doc]): The gold docs.
-        """
-        self.nlp = nlp
-        self.names = [name for name, pipe in nlp.pipeline if _gives_probabilities(pipe)]
-        # By recognizer and number of the doc.
-        self.examples: dict[tuple[str, int], Example] = {}
-        self.keys: dict[tuple[str, int], dict[Entity, Key]] = defaultdict(dict)
-        self.probabilities: dict[tuple[str, int, Entity], float] = {}
-        self.explained: dict[str, Any] = {}
-        of_doc: dict[int, list[Entity]] = defaultdict(list)
-        for draft in drafts:
-            of_doc[draft.doc] += [each for each in (draft.gold, draft.found) if each is not None]
-        for name in self.names:
-            for numbers in minibatch(sorted(of_doc), _DOC_BATCH):
-                self._ask(name, docs, {number: of_doc[number] for number in numbers})
 
-    def _ask(self, name: str, docs: Sequence[Doc], entities: Mapping[int, list[Entity]]) -> None:
-        fresh = list(Corpus("").make_examples(self.nlp, [docs[number] for number in entities]))
-        annotate_before(self.nlp, name, fresh)
-        labels = set(self.nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
-        predicted, keys = [], []
-        for (number, of_doc), example in zip(entities.items(), fresh, strict=True):
-            present = {(ent.start, ent.end, ent.label_) for ent in example.predicted.ents}
-            for entity in of_doc:
-                key = _aligned(example, entity)
-                if key is not None and entity.label in labels and key not in present:
-                    self.keys[name, number][entity] = key
-            self.examples[name, number] = example
-            predicted.append(example.predicted)
-            keys.append(list(self.keys[name, number].values()))
-        values = iter(score_spans(self.nlp, name, predicted, keys).tolist())
-        for number in entities:
-            for entity in self.keys[name, number]:
-                self.probabilities[name, number, entity] = next(values)
+def _ask(
+    nlp: Language, docs: Sequence[Doc], drafts: Sequence[Mistake]
+) -> dict[tuple[int, Entity], _Answer]:
+    """Ask all recognizers for the probabilities of entities, and keep the highest of each.
 
-    def _recognizer(self, number: int, entity: Entity) -> Optional[str]:
-        """Find the recognizer that gives an entity of a doc the highest probability."""
-        names = [name for name in self.names if (name, number, entity) in self.probabilities]
-        return max(names, key=lambda name: self.probabilities[name, number, entity], default=None)
+    The components before each recognizer annotate the docs anew.
+    """
+    entities: dict[int, list[Entity]] = defaultdict(list)
+    for draft in drafts:
+        entities[draft.doc] += [each for each in (draft.gold, draft.found) if each is not None]
+    answers: dict[tuple[int, Entity], _Answer] = {}
+    for name in (name for name, pipe in nlp.pipeline if _gives_probabilities(pipe)):
+        labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
+        for numbers in minibatch(sorted(entities), _DOC_BATCH):
+            examples = list(Corpus("").make_examples(nlp, [docs[number] for number in numbers]))
+            annotate_before(nlp, name, examples)
+            keys: list[dict[Entity, Key]] = []
+            for number, example in zip(numbers, examples, strict=True):
+                present = {(ent.start, ent.end, ent.label_) for ent in example.predicted.ents}
+                aligned = {entity: _aligned(example, entity) for entity in entities[number]}
+                keys.append(
+                    {
+                        entity: key
+                        for entity, key in aligned.items()
+                        if key is not None and entity.label in labels and key not in present
+                    }
+                )
+            predicted = [example.predicted for example in examples]
+            of_docs = [list(of_doc.values()) for of_doc in keys]
+            values = iter(score_spans(nlp, name, predicted, of_docs).tolist())
+            for number, doc, of_doc in zip(numbers, predicted, keys, strict=True):
+                for entity, key in of_doc.items():
+                    answer = _Answer(next(values), name, doc, key)
+                    former = answers.get((number, entity))
+                    if former is None or answer.probability > former.probability:
+                        answers[number, entity] = answer
+    return answers
 
-    def with_probabilities(self, draft: Mistake) -> Mistake:
-        """Add the probabilities of both entities, and how confident the model is."""
-        names = {
-            which: self._recognizer(draft.doc, entity)
-            for which, entity in (("gold", draft.gold), ("found", draft.found))
-            if entity is not None
-        }
-        entities: dict[str, Any] = {
-            which: replace(
-                getattr(draft, which),
-                probability=self.probabilities[name, draft.doc, getattr(draft, which)],
-            )
-            for which, name in names.items()
-            if name is not None
-        }
-        draft = replace(draft, **entities)
-        if draft.found is not None:
-            return replace(draft, confidence=draft.found.probability)
-        probability = draft.entity.probability
-        return draft if probability is None else replace(draft, confidence=1 - probability)
 
-    def explain(self, draft: Mistake) -> Optional[Explanation]:
-        """Explain the entity that was found, or that was missed."""
-        entity = replace(draft.found or draft.entity, probability=None)
-        name = self._recognizer(draft.doc, entity)
-        if name is None:
-            return None
-        if name not in self.explained:
-            self.explained[name] = prepare(self.nlp, name)
-        doc = self.examples[name, draft.doc].predicted
-        key = self.keys[name, draft.doc][entity]
-        keys = [(key, draft.found is not None)]
-        return next(explain(self.explained[name], doc, keys, window=_WINDOW))
+def _with_probabilities(draft: Mistake, answers: Mapping[tuple[int, Entity], _Answer]) -> Mistake:
+    """Add the probabilities of both entities, and how confident the model is."""
+    entities: dict[str, Any] = {
+        which: replace(entity, probability=answers[draft.doc, entity].probability)
+        for which, entity in (("gold", draft.gold), ("found", draft.found))
+        if entity is not None and (draft.doc, entity) in answers
+    }
+    draft = replace(draft, **entities)
+    if draft.found is not None:
+        return replace(draft, confidence=draft.found.probability)
+    probability = draft.entity.probability
+    return draft if probability is None else replace(draft, confidence=1 - probability)
 
 
 def _gives_probabilities(pipe: object) -> bool:
@@ -372,24 +350,22 @@ def _aligned(example: Example, entity: Entity) -> Optional[Key]:
     return None
 
 
-def _tokens(doc: Doc, entity: Entity) -> tuple[str, ...]:
+def _tokens(doc: Doc, entity: Entity) -> Words:
     return tuple(token.text for token in doc[entity.start : entity.end])
 
 
 class _Training:
-    """What the training corpus has of entities, of some words, and of their shapes."""
+    """What the training corpus has of entities, of some phrases, and of their shapes."""
 
-    def __init__(self, docs: Iterable[Doc], phrases: Iterable[tuple[str, ...]]) -> None:
-        """Count the entities of docs, and the occurrences of phrases.
-
-        phrases (Iterable[tuple[str, ...]]): Their words.
-        """
-        self.entities: Counter[tuple[tuple[str, ...], str]] = Counter()  # by words and label
-        self.texts: dict[tuple[tuple[str, ...], str], str] = {}
-        self.occurrences: Counter[tuple[str, ...]] = Counter()
-        self.shapes: dict[tuple[str, ...], Counter[tuple[tuple[str, ...], str]]] = {}
-        self.by_word: dict[str, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
-        beginning: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    def __init__(self, docs: Iterable[Doc], phrases: Iterable[Words]) -> None:
+        """Count the entities of docs, and the occurrences of phrases."""
+        self.entities: Counter[tuple[Words, str]] = Counter()  # by words and label
+        self.texts: dict[tuple[Words, str], str] = {}
+        self.seen: Counter[Words] = Counter()
+        self.occurrences: Counter[Words] = Counter()
+        self.shapes: dict[Words, Counter[tuple[Words, str]]] = defaultdict(Counter)
+        self.by_word: dict[str, set[tuple[Words, str]]] = defaultdict(set)
+        beginning: dict[str, set[Words]] = defaultdict(set)
         for phrase in phrases:
             beginning[phrase[0]].add(phrase)
         for doc in docs:
@@ -400,14 +376,11 @@ class _Training:
             for ent in doc.ents:
                 key = words[ent.start : ent.end], ent.label_
                 self.entities[key] += 1
+                self.seen[key[0]] += 1
                 self.texts[key] = ent.text
-                shape = tuple(token.shape_ for token in ent)
-                self.shapes.setdefault(shape, Counter())[key] += 1
+                self.shapes[tuple(token.shape_ for token in ent)][key] += 1
                 for word in _significant(key[0]):
                     self.by_word[word].add(key)
-        self.seen = Counter[tuple[str, ...]]()
-        for (words, _), count in self.entities.items():
-            self.seen[words] += count
 
     def compare(self, draft: Mistake, doc: Doc, sure: float) -> Mistake:
         """Add what training says about a mistake."""
@@ -424,7 +397,7 @@ class _Training:
             is_suspect=is_sure and self._is_rare(draft, words),
         )
 
-    def _is_rare(self, draft: Mistake, words: tuple[str, ...]) -> bool:
+    def _is_rare(self, draft: Mistake, words: Words) -> bool:
         """Tell whether training rarely annotates these words as they are annotated here.
 
         Nothing is known of a missed entity whose words never occur in training.
@@ -436,9 +409,9 @@ class _Training:
             return False
         return self.entities[words, draft.gold.label] <= RARE * times
 
-    def _same_words(self, words: tuple[str, ...], others: set[str]) -> Iterator[Neighbour]:
+    def _same_words(self, words: Words, others: set[str]) -> Iterator[Neighbour]:
         """Yield the entities with the same words, then those with most words in common."""
-        shares: dict[tuple[tuple[str, ...], str], float] = {}
+        shares: dict[tuple[Words, str], float] = {}
         for word in others:
             for key in self.by_word.get(word, ()):
                 theirs = _significant(key[0])
@@ -448,10 +421,10 @@ class _Training:
         for key in ranked[:_NEIGHBOURS]:
             yield Neighbour(self.texts[key], key[1], self.entities[key])
 
-    def _same_shape(self, shape: tuple[str, ...]) -> Iterator[Neighbour]:
+    def _same_shape(self, shape: Words) -> Iterator[Neighbour]:
         """Yield the most frequent entity of each of the most frequent labels of a shape."""
         counts = self.shapes.get(shape, Counter())
-        labels = Counter[str]()
+        labels: Counter[str] = Counter()
         for (_, label), count in counts.items():
             labels[label] += count
         for label, count in labels.most_common(_NEIGHBOURS):

@@ -9,7 +9,6 @@ from spacy.training import Example
 
 from .errors import (
     KINDS,
-    Entity,
     Kind,
     Mistake,
     Mistakes,
@@ -27,7 +26,10 @@ _FEW = 20
 # How many tokens and features a mistake's summary of its explanation names.
 _STRONGEST = 4
 _SUSPECT = "The annotation may be wrong"
-_NO_ENTITY = "no entity"
+_SUSPECT_INTRO = (
+    "The model is sure, and the training corpus rarely has what is gold here. Look at these first."
+)
+COUNT_HEADER = ("", "right", "label", "boundaries", "both", "spurious", "missed")
 _STYLE = Html("""<style>
 details { margin: .5rem 0; }
 details.kind > *:not(summary) { margin-left: .4rem; }
@@ -63,9 +65,16 @@ def render_mistakes(found: Mistakes, *, limit: Optional[int] = None) -> Html:
         section(
             "Counts",
             f"{found.gold:,} gold entities, {found.found:,} found, {found.right:,} right.",
-            counts_table(found),
+            _soft("By gold label, and spurious ones by their own. boundaries: the label is right."),
+            html_table(COUNT_HEADER, count_rows(found)),
         ),
-        section("Which labels are confused", confusion_table(found)) if found.confusion else "",
+        section(
+            "Which labels are confused",
+            _soft("Entities that overlap, whatever their boundaries."),
+            html_table(*confusion_rows(found)),
+        )
+        if found.confusion
+        else "",
         section("Mistakes", _intro(found), *groups),
     )
 
@@ -73,11 +82,6 @@ def render_mistakes(found: Mistakes, *, limit: Optional[int] = None) -> Html:
 def render_errors(found: Mistakes, title: str) -> bytes:
     """Render mistakes as an HTML page."""
     return render_page(title, render_mistakes(found))
-
-
-_SUSPECT_INTRO = (
-    "The model is sure, and the training corpus rarely has what is gold here. Look at these first."
-)
 
 
 def _intro(found: Mistakes) -> str:
@@ -112,64 +116,52 @@ def count_rows(found: Mistakes) -> list[tuple[str, ...]]:
     return [*rows, ("all", f"{found.right:,}", *(f"{kinds[kind]:,}" for kind in KINDS))]
 
 
-COUNT_HEADER = ("", "right", "label", "boundaries", "both", "spurious", "missed")
-
-
-def counts_table(found: Mistakes) -> Html:
-    """Make a table of the numbers of mistakes by label and kind."""
-    note = "By gold label, and spurious ones by their own. boundaries: the label is right."
-    return join(tag("p", note, class_="soft"), html_table(COUNT_HEADER, count_rows(found)))
-
-
 def confusion_rows(found: Mistakes) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of the table of gold and found labels."""
-    labels: list[Optional[str]] = [
-        *sorted({label for pair in found.confusion for label in pair if label is not None}),
-        None,
-    ]
-    names = [_NO_ENTITY if label is None else label for label in labels]
+    labels = sorted({label for pair in found.confusion for label in pair if label is not None})
+    names = dict(zip([*labels, None], [*labels, "no entity"], strict=True))
     rows = [
-        [name, *(f"{found.confusion.get((wanted, given), 0) or '·'}" for given in labels)]
-        for wanted, name in zip(labels, names, strict=True)
+        [name, *(f"{found.confusion.get((wanted, given), 0) or '·'}" for given in names)]
+        for wanted, name in names.items()
     ]
-    return ["gold \\ found", *names], rows
-
-
-def confusion_table(found: Mistakes) -> Html:
-    """Make a table of gold labels (rows) and found ones (columns)."""
-    note = "Entities that overlap, whatever their boundaries."
-    return join(tag("p", note, class_="soft"), html_table(*confusion_rows(found)))
+    return ["gold \\ found", *names.values()], rows
 
 
 def _group(title: str, some: Sequence[Mistake], limit: Optional[int], intro: str = "") -> Html:
     """Make the group of a kind, with a group for each label if there are many mistakes."""
     shown = some[:limit]
-    head = f"{title} ({len(some):,})"
-    more = [f"The first {len(shown):,} are shown."] if len(shown) < len(some) else []
-    by_label: dict[str, list[Mistake]] = defaultdict(list)
-    for mistake in shown:
-        by_label[mistake.entity.label].append(mistake)
-    parts = [intro] if intro else []
-    if len(some) <= _FEW or len(by_label) == 1:
-        inner = [*map(_mistake, shown)]
+    parts: list[str] = [intro] if intro else []
+    if len(shown) < len(some):
+        parts.append(f"The first {len(shown):,} are shown.")
+    labels = Counter(mistake.entity.label for mistake in shown)
+    if len(some) <= _FEW or len(labels) == 1:
+        parts += map(_mistake, shown)
     else:
-        inner = [
-            details(f"{label} ({len(of_label):,})", *map(_mistake, of_label))
-            for label, of_label in sorted(by_label.items(), key=lambda item: -len(item[1]))
-        ]
-    group = details(head, *parts, *more, *inner)
+        for label, count in labels.most_common():
+            of_label = [_mistake(mistake) for mistake in shown if mistake.entity.label == label]
+            parts.append(details(f"{label} ({count:,})", *of_label))
+    group = details(f"{title} ({len(some):,})", *parts)
     is_open = " open" if len(some) <= _FEW else ""
     return Html(group.replace("<details>", f'<details class="kind"{is_open}>', 1))
 
 
 def _mistake(mistake: Mistake) -> Html:
-    sides = [
+    cells = []
+    for name, own, around, class_ in (
         ("gold", mistake.gold, mistake.gold_around, "missed"),
         ("found", mistake.found, mistake.found_around, "wrong"),
-    ]
-    cells = []
-    for name, own, around, class_ in sides:
-        cells += [tag("span", name), tag("div", _sentence(mistake, own, around, class_))]
+    ):
+        place = own and (own.start, own.end, own.label)
+        marks = [
+            (
+                entity.start - mistake.first,
+                entity.end - mistake.first,
+                entity.label,
+                class_ if (entity.start, entity.end, entity.label) == place else "",
+            )
+            for entity in around
+        ]
+        cells += [tag("span", name), tag("div", _marked(mistake.words, marks))]
     return tag(
         "article",
         _title(mistake),
@@ -189,38 +181,18 @@ def _title(mistake: Mistake) -> Html:
     if mistake.seen is not None:
         parts.append("seen" if mistake.seen else "unseen")
     parts.append(f"doc {mistake.doc}")
-    return tag(
-        "p",
-        tag("b", " ".join(mistake.entity.text.split())),
-        " ",
-        tag("span", " · ".join(parts), class_="soft"),
-    )
+    text = tag("b", " ".join(mistake.entity.text.split()))
+    return tag("p", text, " ", tag("span", " · ".join(parts), class_="soft"))
+
+
+def _soft(text: str) -> Html:
+    return tag("p", text, class_="soft")
 
 
 def _percent(probability: float) -> str:
     """Write a probability with as many digits as tell it from 0 and 1."""
     percent = 100 * probability
     return "< 0.1 %" if percent < 0.1 else "> 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
-
-
-def _sentence(
-    mistake: Mistake, own: Optional[Entity], around: Iterable[Entity], class_: str
-) -> Html:
-    """Write the words of a mistake with entities marked, its own one by a class."""
-    words, first = mistake.words, mistake.first
-    marks = [
-        (each.start - first, each.end - first, each.label, class_ if _is(each, own) else "")
-        for each in around
-    ]
-    return _marked(words, marks)
-
-
-def _is(entity: Entity, own: Optional[Entity]) -> bool:
-    return own is not None and (entity.start, entity.end, entity.label) == (
-        own.start,
-        own.end,
-        own.label,
-    )
 
 
 def _marked(words: Sequence[str], marks: Iterable[tuple[int, int, str, str]]) -> Html:
@@ -246,9 +218,7 @@ def _training(mistake: Mistake) -> Html:
         for title, some in (("same words", mistake.same_words), ("same shape", mistake.same_shape))
         if some
     ]
-    if not parts:
-        return Html("")
-    return tag("p", f"In training, {'. '.join(parts)}", class_="soft")
+    return _soft(f"In training, {'. '.join(parts)}") if parts else Html("")
 
 
 def _neighbour(each: Neighbour) -> str:
@@ -276,38 +246,27 @@ def render_side_by_side(examples: Sequence[Example], title: str) -> bytes:
     for example in examples:
         gold, found = entities_of(example)
         pairs = pair_entities(gold, found)
-        right = {id(one) for kind, *both in pairs if kind is None for one in both}
+        right = {id(entity) for kind, *both in pairs if kind is None for entity in both}
         words = [token.text_with_ws for token in example.reference]
-        rows += [
-            tag("div", _marked(words, _marks(entities, right, wrong)))
-            for entities, wrong in ((gold, "missed"), (found, "wrong"))
-        ]
-    legend = join(
+        cells = []
+        for entities, wrong in ((gold, "missed"), (found, "wrong")):
+            marks = [
+                (e.start, e.end, e.label, "right" if id(e) in right else wrong) for e in entities
+            ]
+            cells.append(tag("div", _marked(words, marks)))
+        rows.append(tag("div", *cells, class_="pair side"))
+    legend = [
         tag("mark", "right", class_="right"),
-        " ",
         tag("mark", "gold, but not found", class_="missed"),
-        " ",
         tag("mark", "found, but not gold", class_="wrong"),
-    )
-    pairs_of_rows = [
-        tag("div", *rows[i : i + 2], class_="pair side") for i in range(0, len(rows), 2)
     ]
     return render_page(
         title,
         _STYLE,
         "Gold entities are on the left, or above, and found ones beside them.",
-        tag("p", legend),
-        *pairs_of_rows,
+        tag("p", legend[0], " ", legend[1], " ", legend[2]),
+        *rows,
     )
-
-
-def _marks(
-    entities: Iterable[Entity], right: set[int], wrong: str
-) -> list[tuple[int, int, str, str]]:
-    return [
-        (each.start, each.end, each.label, "right" if id(each) in right else wrong)
-        for each in entities
-    ]
 
 
 def json_records(found: Mistakes, tool: Tool) -> Iterator[dict[str, Any]]:
@@ -330,21 +289,18 @@ def _record(doc: Doc, number: int, mistakes: list[str], tool: Tool) -> dict[str,
         return {"text": doc.text, "label": label, "doc": number, "mistakes": mistakes}
     tokens = [
         {
-            "text": token.text,
-            "start": token.idx,
-            "end": token.idx + len(token),
-            "id": token.i,
-            "ws": bool(token.whitespace_),
+            "text": t.text,
+            "start": t.idx,
+            "end": t.idx + len(t),
+            "id": t.i,
+            "ws": bool(t.whitespace_),
         }
-        for token in doc
+        for t in doc
     ]
     spans = [
         {
-            "start": ent.start_char,
-            "end": ent.end_char,
-            "token_start": ent.start,
-            "token_end": ent.end - 1,
-            "label": ent.label_,
+            **{"start": ent.start_char, "end": ent.end_char, "label": ent.label_},
+            **{"token_start": ent.start, "token_end": ent.end - 1},
         }
         for ent in doc.ents
     ]

@@ -29,6 +29,8 @@ from .unknown import UnknownSymbols, features_of
 Key = tuple[int, int, str]
 # Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.
 Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], numpy.ndarray]
+# A doc, the tokens whose symbols are unknown, and the entities that are asked about.
+Variant = tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]
 Where = Literal["everywhere", "in the entity"]
 # Docs of a corpus that are asked about at once, and tokens, unless one doc has more.
 _BATCH, _TOKENS = 128, 20_000
@@ -43,16 +45,11 @@ IN_ENTITY: Where = "in the entity"
 
 
 class Explained(NamedTuple):
-    """A pipeline to explain.
+    """A pipeline to explain."""
 
-    ask (Ask): Asks its recognizer.
-    features (Mapping[str, Column]): The attribute that each feature is read from, or its own name.
-    draws (int): How many unknown symbols are tried, 1 or more.
-    """
-
-    ask: Ask
-    features: Mapping[str, Column]
-    draws: int
+    ask: Ask  # its recognizer
+    features: Mapping[str, Column]  # the attribute that each is read from, or its own name
+    draws: int  # how many unknown symbols are tried
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,7 @@ class Explanation:
     text, label (str): The entity.
     start, end (int): Its tokens [start, end).
     found (bool): Whether the pipeline finds it.
-    probability (float): Its probability.
-    log_odds (float): The same as log-odds.
+    log_odds (float): Its probability as log-odds.
     features (tuple[str, ...]): The A features.
     tokens (tuple[int, ...]): The T tokens around it, and its own.
     words (tuple[str, ...]): Their texts.
@@ -104,11 +100,9 @@ class Effect:
 
     label (Optional[str]): Their label, or None for all labels.
     part (str): "all" entities, those "seen" in training, or "unseen" ones.
-    feature (str): The feature.
     where (Where): Where it is taken as unknown: in all tokens, or in those of entities alone.
     mean (float): By how much their log-odds fall, on average.
     error (Optional[float]): The standard error of the mean, None for one entity.
-    entities (int): How many there are.
     """
 
     label: Optional[str]
@@ -160,8 +154,6 @@ def explain(
     doc (Doc): The doc, with what the components before the recognizer have set.
     keys (Sequence[tuple[Key, bool]]): The entities, and whether the pipeline finds them.
     window (int): How many tokens to either side are looked at.
-
-    Raises ValueError for a window that is out of range.
     """
     check_whole("explain", "window", window, 0)
     texts = tuple(token.text_with_ws for token in doc)
@@ -233,7 +225,7 @@ def explain_corpus(
         rows = falls[label, part]
         values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
         effects += [
-            Effect(label, part, feature, where, float(each.mean()), _error(each), len(rows))
+            Effect(label, part, feature, where, float(each.mean()), _error(each), len(each))
             for i, feature in enumerate(explained.features)
             for where, each in zip(wheres, values[:, i].T, strict=True)
         ]
@@ -248,14 +240,10 @@ def _error(values: numpy.ndarray) -> Optional[float]:
 def _effects(
     explained: Explained, batch: Sequence[tuple[Doc, Sequence[Key]]]
 ) -> Iterator[numpy.ndarray]:
-    """Yield the log-odds of each doc's E entities: known, then by feature and place.
-
-    (1 + 2 * A, E) float64 each.
-    """
-    variants: list[tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]] = []
+    """Yield the log-odds (1 + 2 * A, E) of each doc's E entities: known, by feature and place."""
+    variants: list[Variant] = []
     for doc, keys in batch:
-        inside = [numpy.arange(start, end) for start, end, _ in keys]
-        own = numpy.unique(numpy.concatenate([numpy.zeros(0, dtype="int64"), *inside]))
+        own = numpy.array(sorted({i for start, end, _ in keys for i in range(start, end)}), int)
         variants.append((doc, {}, keys))
         for attr in explained.features.values():
             variants += [(doc, {attr: where}, keys) for where in (numpy.arange(len(doc)), own)]
@@ -265,13 +253,9 @@ def _effects(
         yield numpy.array(values[i * size : (i + 1) * size])
 
 
-def _length(asked: tuple[int, Any, Sequence[Key]]) -> int:
-    return len(asked[1])
-
-
 def _ask_variants(
     explained: Explained,
-    variants: Sequence[tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]],
+    variants: Sequence[Variant],
 ) -> list[numpy.ndarray]:
     """Return log-odds of entities of docs with something unknown, averaged over the symbols."""
     asked: list[tuple[int, Any, Sequence[Key]]] = [
@@ -280,7 +264,8 @@ def _ask_variants(
         for draw in range(explained.draws if unknown else 1)
     ]
     odds: dict[int, list[numpy.ndarray]] = defaultdict(list)
-    for batch in minibatch_by_words(asked, _TOKENS, tolerance=0, get_length=_length):
+    batches = minibatch_by_words(asked, _TOKENS, tolerance=0, get_length=lambda item: len(item[1]))
+    for batch in batches:
         keys = [of_doc for _, _, of_doc in batch]
         values = log_odds(explained.ask([cast(Doc, doc) for _, doc, _ in batch], keys))
         ends = numpy.cumsum([len(of_doc) for of_doc in keys])

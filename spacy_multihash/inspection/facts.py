@@ -1,6 +1,7 @@
 """What is counted of a corpus before settings are recommended for it. Nothing is decided here."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -38,11 +39,7 @@ class FeatureFacts:
 
 @dataclass(frozen=True)
 class VectorFacts:
-    """How many words of DEV have a static vector.
-
-    words (float): The share of distinct words.
-    tokens (float): The share of tokens.
-    """
+    """The shares of distinct words and of tokens of DEV that have a static vector."""
 
     words: float
     tokens: float
@@ -52,8 +49,6 @@ class VectorFacts:
 class CorpusFacts:
     """What settings are recommended by.
 
-    train_docs, train_tokens, train_entities (int): The sizes of TRAIN.
-    dev_tokens, dev_entities (int): The sizes of DEV.
     shaped (float): The share of tokens of TRAIN that have a capital or a digit. Of others, SHAPE
         tells only the length.
     features (dict[str, FeatureFacts]): The features by name.
@@ -78,16 +73,15 @@ def count_facts(
     Attributes are those of the tokens that a pipeline is trained on, and entities those of the gold
     annotation that align with these tokens.
 
-    train, dev (ExampleReader): The corpora.
     attrs (Sequence[str]): The features to count. SHAPE is one of them.
     vocab (Vocab): The vocab of the docs. If it has vectors, words with one are counted.
 
     Raises ValueError if a corpus has no tokens or no entities.
     """
     extractors = {name: parse_feature(name) for name in attrs}
-    in_train = _tally("TRAIN", train, [])
+    in_train = _tally("TRAIN", train, {})
     tables = count_corpus((each.x for each in train()), extractors)
-    in_dev = _tally("DEV", dev, list(tables.items()))
+    in_dev = _tally("DEV", dev, tables)
     features = {
         name: FeatureFacts(
             symbols=len(table),
@@ -116,15 +110,13 @@ class _Tally:
     docs: int = 0
     tokens: int = 0
     entities: int = 0
-    unknown_tokens: dict[str, int] = field(default_factory=dict)
-    unknown_entities: dict[str, int] = field(default_factory=dict)
+    unknown_tokens: Counter[str] = field(default_factory=Counter)
+    unknown_entities: Counter[str] = field(default_factory=Counter)
 
 
-def _tally(what: str, read: ExampleReader, tables: Sequence[tuple[str, Table]]) -> _Tally:
+def _tally(what: str, read: ExampleReader, tables: Mapping[str, Table]) -> _Tally:
     """Count a corpus, and what TRAIN's tables of features lack of it."""
     tally = _Tally()
-    for name, _ in tables:
-        tally.unknown_tokens[name] = tally.unknown_entities[name] = 0
     for examples in minibatch(read(), DOC_BATCH):
         docs = [example.x for example in examples]
         starts = numpy.cumsum([0, *map(len, docs)])
@@ -136,7 +128,7 @@ def _tally(what: str, read: ExampleReader, tables: Sequence[tuple[str, Table]]) 
         tally.docs += len(docs)
         tally.tokens += int(starts[-1])
         tally.entities += len(spans)
-        for name, table in tables if starts[-1] else ():
+        for name, table in tables.items() if starts[-1] else ():
             unknown = ~_known(docs, name, table)
             tally.unknown_tokens[name] += int(unknown.sum())
             tally.unknown_entities[name] += sum(bool(unknown[a:b].any()) for a, b in spans)
@@ -154,9 +146,8 @@ def _known(docs: Sequence[Doc], name: str, table: Table) -> numpy.ndarray:
     """Tell of which tokens a table has a symbol, (N,) bool."""
     feature = parse_feature(name)
     if feature is None:
-        types, type_of = find_unique(docs, [attr_id(name)], {})
-        ids = types.to_array(attr_id(name))
-        return numpy.isin(ids, table.keys, kind="sort")[type_of]
+        ids = numpy.concatenate([doc.to_array([attr_id(name)]).ravel() for doc in docs])
+        return numpy.isin(ids, table.keys, kind="sort")
     types, type_of = find_unique(docs, [], {name: feature})
     ids, lengths = types.bags(name)
     starts = numpy.cumsum(lengths) - lengths

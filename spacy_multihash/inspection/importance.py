@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import ceil, log10
-from typing import Literal, NamedTuple, Optional, cast
+from typing import Any, Literal, NamedTuple, Optional, cast
 
 import numpy
 from spacy.language import Language
@@ -42,7 +42,6 @@ class SymbolImportance:
     """How important a symbol is.
 
     text (str): The symbol, or the symbols of an n-gram's tokens with blanks between them.
-    freq (int): How often it occurs.
     parameters (list[float]): Its k importance parameters.
     importance (float): The mean of the absolute values of its parameters. It depends on the scale
         of the components: with half of it, and components twice as long, vectors are the same.
@@ -84,15 +83,11 @@ class RowAdvice:
 class EmbeddingImportance:
     """What is important to an embedding.
 
-    component (str): Name of the component that it is in.
-    attr (str): Name of the attribute, or of its n-grams.
+    attr (str): The attribute, or its n-grams.
     seed (int): Hash seed of the component vectors.
-    num_symbols (int): The distinct symbols of the corpus.
     num_sharing (int): The symbols that share their row of importance parameters with another.
     num_frequent (int): The symbols that occur at least min_freq times. All that follows is limited
         to them.
-    rows (RowAdvice): The rows of the embedding, and how many the frequent symbols call for.
-    mean_importance (float): The mean importance of the frequent symbols.
     num_near_zero (int): The frequent symbols whose importance is below 0.005. If it started near
         zero, training has hardly changed it.
     num_important (int): The important symbols, |T_imp| of the paper. Their importance is at least
@@ -173,9 +168,24 @@ def rank_symbols(
     """List symbols as `symbol_importance` does, wherever the docs of the corpus are read."""
     embeddings = find_trained(nlp, component)
     counts = symbols.count(embedding.components for embedding in embeddings)
-    ranked = [_rank(each, counts[each.components], ranking) for each in embeddings]
-    texts = _texts(symbols, ranked)
-    return [_describe(each, texts[each.attr], _label_scores(nlp, each)) for each in ranked]
+    ranked = [_rank(nlp, table, counts[table.components], ranking) for table in embeddings]
+    # All symbols of an attribute at once: for their texts, the corpus is read again.
+    ids_of: dict[EmbeddingTable, set[int]] = {}
+    table_of = {embedding.components.attr: embedding.components for embedding in embeddings}
+    for fields, *_, by_id in ranked:
+        ids_of.setdefault(table_of[fields["attr"]], set()).update(by_id)
+    texts = {
+        table.attr: dict(zip(ids, symbols.texts(table, list(ids)), strict=True))
+        for table, ids in ids_of.items()
+    }
+    results = []
+    for fields, largest, smallest, by_id in ranked:
+        text_of = texts[fields["attr"]]
+        listed = {id_: SymbolImportance(text_of[id_], **by_id[id_]) for id_ in by_id}
+        fields["largest"] = [listed[id_] for id_ in largest]
+        fields["smallest"] = [listed[id_] for id_ in smallest]
+        results.append(EmbeddingImportance(**fields))
+    return results
 
 
 def find_trained(nlp: Language, component: Optional[str] = None) -> list[WeightedEmbedding]:
@@ -206,41 +216,16 @@ def find_trained(nlp: Language, component: Optional[str] = None) -> list[Weighte
 
 
 class _Ranked(NamedTuple):
-    """The V frequent symbols of an embedding, most frequent first, and which of them are listed.
+    """The fields of what is returned for an embedding, but for the texts of symbols."""
 
-    frequent (Table): The symbols.
-    num_symbols (int), num_sharing (int): As in EmbeddingImportance.
-    sharing (V,) int64: The other symbols of the corpus in the row of each.
-    parameters (V, k), importance (V,), norms (V,) float32: Of each.
-    important (V,) bool: Whether the importance of each is at least the given share of the mean.
-    largest, smallest (int64): The indices of those that are listed.
-    """
-
-    embedding: WeightedEmbedding
-    frequent: Table
-    num_symbols: int
-    num_sharing: int
-    sharing: numpy.ndarray
-    parameters: numpy.ndarray
-    importance: numpy.ndarray
-    norms: numpy.ndarray
-    important: numpy.ndarray
-    largest: numpy.ndarray
-    smallest: numpy.ndarray
-
-    @property
-    def attr(self) -> str:
-        """The attribute, or its n-grams."""
-        return self.embedding.components.attr
-
-    @property
-    def listed(self) -> numpy.ndarray:
-        """The ids of the listed symbols, (T,) uint64."""
-        return self.frequent.keys[numpy.concatenate([self.largest, self.smallest])]
+    fields: dict[str, Any]
+    largest: list[int]  # ids of symbols
+    smallest: list[int]
+    symbols: dict[int, dict[str, Any]]  # their fields, by id
 
 
-def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ranked:
-    """Find the symbols of an embedding that are listed."""
+def _rank(nlp: Language, embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ranked:
+    """Measure the symbols of an embedding, and choose those that are listed."""
     table = embedding.components
     rows = rows_of(cast(EmbeddingTable, embedding.importance).layer, counts.keys)[:, 0]
     _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
@@ -251,8 +236,8 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
             f"No symbol of {table.attr} occurs {ranking.min_freq} times in the corpus: the most "
             f"frequent one occurs {counts.counts[0]} times. Lower min_freq, or give more documents."
         )
-    frequent = Table(counts.keys[is_frequent], counts.counts[is_frequent])
-    parameters, norms = _measure(embedding, frequent.keys)
+    keys, freqs = counts.keys[is_frequent], counts.counts[is_frequent]
+    parameters, norms = _measure(embedding, keys)
     if not numpy.isfinite(norms).all():
         raise ValueError(
             f"{table.name} has vectors that are not finite: training has diverged. Train again, "
@@ -264,84 +249,48 @@ def _rank(embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ran
     largest, smallest = (
         numpy.argsort(by, kind="stable")[: ranking.top] for by in (-values, values)
     )
-    return _Ranked(
-        embedding,
-        frequent,
-        num_symbols=len(counts),
-        num_sharing=int((sharing > 0).sum()),
-        sharing=sharing[is_frequent],
-        parameters=parameters,
-        importance=importance,
-        norms=norms,
-        important=important,
-        largest=largest,
-        smallest=smallest,
-    )
+    listed = numpy.concatenate([largest, smallest])
+    fields = {
+        "component": table.component,
+        "attr": table.attr,
+        "seed": table.layer.attrs["seed"].value,
+        "num_symbols": len(counts),
+        "num_sharing": int((sharing > 0).sum()),
+        "num_frequent": len(keys),
+        "rows": advise_rows(embedding, len(keys)),
+        "mean_importance": float(importance.mean()),
+        "num_near_zero": int((importance < NEAR_ZERO).sum()),
+        "num_important": int(important.sum()),
+        "collisions": inspect_collisions(embedding, keys[important]),
+    }
+    symbols = {
+        int(keys[i]): {
+            "freq": int(freqs[i]),
+            "parameters": parameters[i].tolist(),
+            "importance": float(importance[i]),
+            "norm": float(norms[i]),
+            "sharing": int(sharing[is_frequent][i]),
+            "labels": labels,
+        }
+        for i, labels in zip(listed, _label_scores(nlp, embedding, keys[listed]), strict=True)
+    }
+    return _Ranked(fields, keys[largest].tolist(), keys[smallest].tolist(), symbols)
 
 
-def _texts(symbols: Symbols, ranked: list[_Ranked]) -> dict[str, dict[int, str]]:
-    """Write the listed symbols of each attribute as texts."""
-    texts = {}
-    for attr, table in {each.attr: each.embedding.components for each in ranked}.items():
-        listed = numpy.concatenate([each.listed for each in ranked if each.attr == attr])
-        ids = numpy.unique(listed).tolist()
-        texts[attr] = dict(zip(ids, symbols.texts(table, ids), strict=True))
-    return texts
-
-
-def _label_scores(nlp: Language, ranked: _Ranked) -> dict[int, dict[str, float]]:
-    """Tell how much each listed symbol speaks for each label, by its id, if the model is linear."""
-    output = linear_output(nlp, ranked.embedding)
+def _label_scores(
+    nlp: Language, embedding: WeightedEmbedding, ids: numpy.ndarray
+) -> list[dict[str, float]]:
+    """Tell how much each symbol (T,) speaks for each label, if the model is linear."""
+    output = linear_output(nlp, embedding)
     if output is None:
-        return {}
-    layer = ranked.embedding.layer
-    vectors = layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, ranked.listed))))
+        return [{} for _ in ids]
+    layer = embedding.layer
+    vectors = layer.predict(cast(Ints1d, layer.ops.asarray(cast(Ints1d, ids))))
     scores = to_numpy(vectors) @ to_numpy(output.get_param("W")).T  # (T, number of labels)
     if output.name == SOFTMAX:
         scores -= scores.mean(axis=1, keepdims=True)
-    labels = nlp.get_pipe(ranked.embedding.components.component).labels  # type: ignore[attr-defined]
-    return {
-        id_: dict(zip(labels, row, strict=True))
-        for id_, row in zip(ranked.listed.tolist(), scores.tolist(), strict=True)
-    }
-
-
-def _describe(
-    ranked: _Ranked, texts: dict[int, str], labels: dict[int, dict[str, float]]
-) -> EmbeddingImportance:
-    """Describe an embedding by its symbols."""
-    embedding, frequent, importance = ranked.embedding, ranked.frequent, ranked.importance
-    table = embedding.components
-
-    def describe(shown: numpy.ndarray) -> list[SymbolImportance]:
-        return [
-            SymbolImportance(
-                text=texts[int(frequent.keys[i])],
-                freq=int(frequent.counts[i]),
-                parameters=ranked.parameters[i].tolist(),
-                importance=float(importance[i]),
-                norm=float(ranked.norms[i]),
-                sharing=int(ranked.sharing[i]),
-                labels=labels.get(int(frequent.keys[i]), {}),
-            )
-            for i in shown
-        ]
-
-    return EmbeddingImportance(
-        component=table.component,
-        attr=table.attr,
-        seed=table.layer.attrs["seed"].value,
-        num_symbols=ranked.num_symbols,
-        num_sharing=ranked.num_sharing,
-        num_frequent=len(frequent),
-        rows=advise_rows(embedding, len(frequent)),
-        mean_importance=float(importance.mean()),
-        num_near_zero=int((importance < NEAR_ZERO).sum()),
-        num_important=int(ranked.important.sum()),
-        collisions=inspect_collisions(embedding, frequent.keys[ranked.important]),
-        largest=describe(ranked.largest),
-        smallest=describe(ranked.smallest),
-    )
+    labels = nlp.get_pipe(embedding.components.component).labels  # type: ignore[attr-defined]
+    return [dict(zip(labels, row, strict=True)) for row in scores.tolist()]
 
 
 def advise_rows(embedding: WeightedEmbedding, num_frequent: int) -> RowAdvice:

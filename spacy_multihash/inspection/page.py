@@ -65,7 +65,6 @@ mark.missed { border-bottom-style: dashed; border-color: var(--orange); }
 # The size of a chart, and the room for its labels: left, top, right, bottom.
 _WIDTH, _HEIGHT = 480, 250
 _ROOM = (46, 14, 16, 40)
-_SERIES = 2  # with a colour of its own
 
 
 class Html(str):
@@ -111,17 +110,16 @@ def html_table(
     aligns (str): "l" or "r" for each column. Further columns are of numbers, on the right.
     """
     sides = aligns.ljust(len(header), "r")
-    classes = ["number" if side == "r" else "" for side in sides]
 
-    def line(name: str, cells: Sequence[Part], first: str) -> Html:
+    def line(name: str, cells: Sequence[Part]) -> Html:
         row = [
-            tag(name if i else first, cell, class_=class_)
-            for i, (cell, class_) in enumerate(zip(cells, classes, strict=True))
+            tag(name if i else "th", cell, class_="number" if side == "r" else "")
+            for i, (cell, side) in enumerate(zip(cells, sides, strict=True))
         ]
         return tag("tr", *row)
 
-    head = tag("thead", line("th", header, "th"))
-    body = tag("tbody", *(line("td", row, "th") for row in rows))
+    head = tag("thead", line("th", header))
+    body = tag("tbody", *(line("td", row) for row in rows))
     table = tag("table", tag("caption", caption) if caption else "", head, body)
     return Html(f'<div class="scroll" tabindex="0">{table}</div>')
 
@@ -145,13 +143,8 @@ def line_chart(
     """Draw one or two lines, each with its name, over numbers from 0 to 100.
 
     series (Mapping): The points (x, y) of each line by name, x ascending from 0.
-    x_label (str): What x is.
     description (str): What the chart says, for those who can't see it.
-
-    Raises ValueError for no point, or more than two lines.
     """
-    if not 1 <= len(series) <= _SERIES or not all(series.values()):
-        raise ValueError(f"A chart has 1 to {_SERIES} lines with points, got {len(series)}.")
     left, top, right, bottom = _ROOM
     last = max(points[-1][0] for points in series.values()) or 1
 
@@ -195,7 +188,6 @@ def render_page(title: str, *parts: Part, lang: str = "en") -> bytes:
     """Make a page, UTF-8. Plain strings become paragraphs.
 
     title (str): Its title and heading.
-    parts (Part): What follows the heading.
     lang (str): The language of the page itself.
     """
     body = join(tag("h1", title), *map(_block, parts))

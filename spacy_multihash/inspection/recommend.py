@@ -48,11 +48,9 @@ MAX_NGRAM_ROWS = 30_000
 class Settings:
     """Settings of an embedding and of training.
 
-    attrs (tuple[str, ...]): The features.
     rows, num_hashes (tuple[int, ...]): For each feature if symbols are hashed. None if each symbol
         has a row.
     max_rows (int): The most rows of a table if each frequent symbol has one. None: no limit.
-    vectors (bool): Whether static vectors are included.
     batch_words (int): The final batch size.
     """
 
@@ -70,7 +68,6 @@ def recommend(
     """Choose settings for a corpus, and give a reason for each in one line.
 
     facts (CorpusFacts): What was counted, of all CANDIDATES.
-    width (int): The width of the tables.
     max_size (int): The most parameters that the tables may have together.
     vectors (str): The name of the static vectors that were counted.
 

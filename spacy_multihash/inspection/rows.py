@@ -11,7 +11,7 @@ import numpy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from ..common.types import NgramLayer, RowLayer
+from ..common.types import RowLayer
 from ..embed.features import attr_id
 from ..embed.find import EmbeddingTable, Part, WeightedEmbedding, embedding_name, rows_of
 from ..embed.unique_tokens import feature_texts
@@ -40,11 +40,7 @@ WriteSymbols = Callable[[Sequence[int]], list[str]]
 
 @dataclass(frozen=True)
 class Count:
-    """A count, with its mean and standard deviation by chance. None where rows are looked up.
-
-    actual (int): The number that was counted.
-    mean, sd (Optional[float]): Its mean and standard deviation by chance.
-    """
+    """A count, with its mean and standard deviation by chance. None where rows are looked up."""
 
     actual: int
     mean: Optional[float] = None
@@ -62,7 +58,7 @@ class Count:
 class TableUse:
     """How a corpus uses a table.
 
-    num_symbols (int): The distinct symbols of the attribute, V.
+    num_symbols (int): The distinct symbols, V.
     load_factor (float): V * k / n, the number of symbols that a row has to serve on average.
     unreached (Count): The rows that no symbol falls on. By chance n * (1 - 1/n) ** (V * k).
     unreached_by_hash (list[Count]): For each hash function, the rows that it takes no symbol to.
@@ -87,12 +83,8 @@ class TableUse:
 class TableReport:
     """The table of an attribute.
 
-    component (str): Name of the component that it is in.
-    attr (str): Name of the attribute.
-    rows_by (str): Whether rows are found by "hash", or by "lookup".
     num_rows, width, num_hashes (int): The sizes n, W and k.
     seed (Optional[int]): The hash seed. None for a lookup.
-    size (Size): The size of the table, n * W float32.
     use (Optional[TableUse]): How a corpus uses the table. None without a corpus.
     part (Part): What its rows are. A weighted hash embedding has a table of B "components" of width
         d, and one of K rows of "importance" parameters of width k. Other rows are "vectors".
@@ -112,12 +104,7 @@ class TableReport:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How many other symbols collide with a word's in exactly `hashes` hashes, and some of them.
-
-    hashes (int): The number of hash functions in which they collide.
-    count (int): How many symbols do.
-    examples (list[str]): Some of them.
-    """
+    """How many other symbols collide with a word's in exactly `hashes` hashes, and some of them."""
 
     hashes: int
     count: int
@@ -128,9 +115,7 @@ class Sharing:
 class WordRows:
     """The rows of one attribute of a word, and the symbols that share them.
 
-    word (str): The word.
-    component (str): Name of the component that has the table.
-    attr (str): Name of the attribute, or of its n-grams.
+    attr (str): The attribute, or its n-grams.
     symbol (str): The value of the attribute, as a string.
     rows (list[int]): The row that each hash function takes the symbol to.
     sharing (Optional[list[Sharing]]): The symbols that share rows. None without a corpus.
@@ -152,8 +137,7 @@ class Collisions:
 
     Chance is that of Svenstrup et al. 2017, section 4; see chance.py.
 
-    component (str): Name of the component that the embedding is in.
-    attr (str): Name of the attribute, or of its n-grams.
+    attr (str): The attribute, or its n-grams.
     seed (int): Hash seed of the component vectors.
     num_symbols (int): The distinct symbols, |T|.
     components (Count): The symbols whose k component vectors are, in order, those of another. By
@@ -162,9 +146,8 @@ class Collisions:
         chance the same, with K in the place of B ** k. None if the importance is fixed at 1.
     both (Optional[Count]): The symbols that share both. To the model they are the same. By chance
         as above, with K * B ** k.
-    probability (Optional[float]): The probability by chance that a given symbol is one of `both`,
-        or of `components` if importance is fixed: p_col of equation (1). None where rows are looked
-        up and nothing is left to chance.
+    probability (float): The probability by chance that a given symbol is one of `both`, or of
+        `components` if importance is fixed: p_col of equation (1).
     """
 
     component: str
@@ -172,9 +155,9 @@ class Collisions:
     seed: int
     num_symbols: int
     components: Count
-    importance: Optional[Count] = None
-    both: Optional[Count] = None
-    probability: Optional[float] = None
+    importance: Optional[Count]
+    both: Optional[Count]
+    probability: float
 
 
 def full_name(part: Union[TableReport, WordRows]) -> str:
@@ -188,9 +171,7 @@ def symbols_of(
 ) -> dict[EmbeddingTable, numpy.ndarray]:
     """List the distinct symbols (V,) uint64 that each table has rows for, most frequent first.
 
-    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once, and not
-        kept.
-    tables (Iterable[EmbeddingTable]): The tables.
+    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once.
     RETURNS (dict[EmbeddingTable, numpy.ndarray]): The symbols of each table.
 
     Raises ValueError for docs without tokens.
@@ -204,13 +185,12 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
     """Describe a table, and how the distinct symbols (V,) uint64 of a corpus use it.
 
     table (EmbeddingTable): The table, as `find_tables` finds it.
-    symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of a corpus, as `symbols_of`
-        lists them. None describes the table alone.
+    symbols (Optional[numpy.ndarray]): The symbols, as `symbols_of` lists them. None describes the
+        table alone.
     RETURNS (TableReport): The table, and its use by the symbols.
     """
-    attrs, weights = table.layer.attrs, table.weights
-    num_rows, width = weights.get_dim("nV"), weights.get_dim("nO")
-    is_hash = table.is_hashed
+    attrs, is_hash = table.layer.attrs, table.is_hashed
+    num_rows, width = (table.weights.get_dim(name) for name in ("nV", "nO"))
     report = TableReport(
         component=table.component,
         attr=table.attr,
@@ -238,10 +218,8 @@ def inspect_word(
 ) -> WordRows:
     """Find the rows of a word in a table, and the symbols of a corpus that share them.
 
-    table (EmbeddingTable): The table.
     word (str): The word, which is taken as a text of one token without annotation. For a table of
         n-grams of tokens, an n-gram with blanks between its tokens.
-    vocab (Vocab): The vocab of the pipeline.
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
     texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab.
         N-grams have none there, and are written as numbers. Pieces of words have none either.
@@ -269,11 +247,7 @@ def inspect_symbols(
 ) -> list[WordRows]:
     """Find the rows of each symbol of a word: several for its character n-grams.
 
-    table (EmbeddingTable), word (str), vocab (Vocab), symbols (Optional[numpy.ndarray]),
-        texts (Optional[Callable]): As for `inspect_word`.
-    RETURNS (list[WordRows]): The rows of each symbol.
-
-    Raises ValueError, as `inspect_word` does, but not for several symbols.
+    Arguments and errors are those of `inspect_word`, which takes no word of several symbols.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
@@ -312,31 +286,35 @@ def list_suspicions(report: TableReport) -> list[str]:
 def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> Collisions:
     """Count the symbols (V,) uint64, all of them different, that are in collision."""
     table, importance, _ = embedding
-    num_symbols, rows = len(symbols), rows_of(table.layer, symbols)  # (V, k)
-    num_rows, num_hashes = (table.layer.attrs[key].value for key in ("nV", "num_hashes"))
-    outcomes = joint_range(num_rows, num_hashes)
-    components = Count(count_in_collision(rows), *in_collision_by_chance(num_symbols, outcomes))
-    seed = table.layer.attrs["seed"].value
-    found = Collisions(table.component, table.attr, seed, num_symbols, components)
-    if importance is None:
-        return _with_probability(found, components)
-    own_rows = rows_of(importance.layer, symbols)  # (V, 1)
-    actual = count_in_collision(numpy.hstack([rows, own_rows]))
-    K = importance.layer.attrs["nV"].value
-    alone = in_collision_by_chance(num_symbols, joint_range(K))
-    by_importance = Count(count_in_collision(own_rows), *alone)
-    outcomes = joint_range(num_rows, num_hashes, importance_rows=K)
-    both = Count(actual, *in_collision_by_chance(num_symbols, outcomes))
-    return _with_probability(replace(found, importance=by_importance, both=both), both)
+    B, k, seed = (table.layer.attrs[key].value for key in ("nV", "num_hashes", "seed"))
+
+    def count(rows: numpy.ndarray, outcomes: float) -> Count:
+        return Count(count_in_collision(rows), *in_collision_by_chance(len(symbols), outcomes))
+
+    rows = rows_of(table.layer, symbols)  # (V, k)
+    components = count(rows, joint_range(B, k))
+    by_importance = both = None
+    if importance is not None:
+        own_rows = rows_of(importance.layer, symbols)  # (V, 1)
+        K = importance.layer.attrs["nV"].value
+        by_importance = count(own_rows, joint_range(K))
+        both = count(numpy.hstack([rows, own_rows]), joint_range(B, k, importance_rows=K))
+    mean = (both or components).mean or 0.0
+    return Collisions(
+        component=table.component,
+        attr=table.attr,
+        seed=seed,
+        num_symbols=len(symbols),
+        components=components,
+        importance=by_importance,
+        both=both,
+        probability=mean / max(len(symbols), 1),
+    )
 
 
 def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
     """Tell whether a table has rows for a word, or for an n-gram with blanks between its tokens."""
-    if table.ngrams is None:
-        return True
-    if len(word.split()) not in table.ngrams.attrs["orders"].value:
-        return False
-    return True
+    return table.ngrams is None or len(word.split()) in table.ngrams.attrs["orders"].value
 
 
 def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[int, str]]:
@@ -346,28 +324,8 @@ def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[
     if table.ngrams is None:
         id_ = int(Doc(vocab, words=[word]).to_array([attr_id(table.attr)]).item())
         return [(id_, symbol_text(vocab, table.attr, id_))]
-    return [_find_ngram(table.ngrams, word, vocab)]
-
-
-def _find_sharing(
-    layer: RowLayer, rows: numpy.ndarray, others: numpy.ndarray, texts: WriteSymbols
-) -> list[Sharing]:
-    """Find the symbols (V,) uint64 that share rows (K,) with another: in 1, 2, ... K hashes."""
-    shared = (rows_of(layer, others) == rows).sum(axis=1)  # (V,) hashes, of each symbol
-    alike = {hashes: others[shared == hashes] for hashes in range(1, len(rows) + 1)}
-    examples = {hashes: ids[:MAX_EXAMPLES].tolist() for hashes, ids in alike.items()}
-    # All at once: the texts of n-grams are read from the corpus.
-    ids = [id_ for few in examples.values() for id_ in few]
-    text_of = dict(zip(ids, texts(ids), strict=True))
-    return [
-        Sharing(hashes, len(alike[hashes]), [text_of[id_] for id_ in few])
-        for hashes, few in examples.items()
-    ]
-
-
-def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
-    """Find the id of an n-gram, and its text."""
-    doc, orders = Doc(vocab, words=word.split()), ngrams.attrs["orders"].value
+    ngrams, doc = table.ngrams, Doc(vocab, words=word.split())
+    orders = ngrams.attrs["orders"].value
     if len(doc) not in orders:
         raise ValueError(
             f"The n-grams of {ngrams.attrs['attr'].value} to inspect have orders {orders}, but "
@@ -376,7 +334,22 @@ def _find_ngram(ngrams: NgramLayer, word: str, vocab: Vocab) -> tuple[int, str]:
         )
     # The n-grams that begin with the first token come first, in the order of their lengths.
     id_ = int(ngram_ids(ngrams, [doc])[orders.index(len(doc))])
-    return id_, find_ngram_texts(lambda: [doc], ngrams, [id_], vocab)[id_]
+    return [(id_, find_ngram_texts(lambda: [doc], ngrams, [id_], vocab)[id_])]
+
+
+def _find_sharing(
+    layer: RowLayer, rows: numpy.ndarray, others: numpy.ndarray, texts: WriteSymbols
+) -> list[Sharing]:
+    """Find the symbols (V,) uint64 that share rows (K,) with another: in 1, 2, ... K hashes."""
+    shared = (rows_of(layer, others) == rows).sum(axis=1)  # (V,) hashes, of each symbol
+    alike = [others[shared == hashes] for hashes in range(1, len(rows) + 1)]
+    # All at once: the texts of n-grams are read from the corpus.
+    ids = [id_ for symbols in alike for id_ in symbols[:MAX_EXAMPLES].tolist()]
+    text_of = dict(zip(ids, texts(ids), strict=True))
+    return [
+        Sharing(hashes, len(symbols), [text_of[id_] for id_ in symbols[:MAX_EXAMPLES].tolist()])
+        for hashes, symbols in enumerate(alike, 1)
+    ]
 
 
 def _use(rows: numpy.ndarray, num_rows: int, width: int, *, is_hash: bool) -> TableUse:
@@ -403,9 +376,3 @@ def _use(rows: numpy.ndarray, num_rows: int, width: int, *, is_hash: bool) -> Ta
         indistinguishable=count_indistinguishable(rows),
         lookup_size=table_size(num_symbols + 1, width, SYMBOL_BYTES * num_symbols),
     )
-
-
-def _with_probability(found: Collisions, count: Count) -> Collisions:
-    if count.mean is None:
-        return found
-    return replace(found, probability=count.mean / max(found.num_symbols, 1))

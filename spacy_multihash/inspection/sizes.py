@@ -16,11 +16,7 @@ SYMBOL_BYTES = 8 + 4  # of a key and of its row, as MultiEmbed keeps them
 
 @dataclass(frozen=True)
 class Size:
-    """Number of parameters, and bytes of all arrays.
-
-    parameters (int): Number of parameters.
-    bytes (int): Bytes of all arrays.
-    """
+    """Number of parameters, and bytes of all arrays."""
 
     parameters: int
     bytes: int
@@ -29,10 +25,8 @@ class Size:
 def model_size(*models: Model) -> Optional[Size]:
     """Add up the parameters of models, those of shared layers once.
 
-    Static vectors belong to the vocab, and are not counted.
-
-    *models (Model): The models.
-    RETURNS (Optional[Size]): The size, or None if some are not initialized.
+    Static vectors belong to the vocab, and are not counted. Returns None if some models are not
+    initialized.
     """
     nodes = {id(node): node for model in models for node in model.walk()}.values()
     named = [(node, name) for node in nodes for name in node.param_names]

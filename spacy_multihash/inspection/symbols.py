@@ -5,7 +5,7 @@ A symbol is a value of an attribute of tokens, or an n-gram.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy
 from spacy.tokens import Doc, Token
@@ -35,11 +35,7 @@ class Symbols(Protocol):
 
 @dataclass(frozen=True)
 class DocSymbols:
-    """The symbols of docs that this process reads.
-
-    make_docs (DocReader): Reads the docs, from the first one on each time.
-    vocab (Vocab): Their vocab, which is that of the pipeline.
-    """
+    """The symbols of docs that this process reads. Their vocab is that of the pipeline."""
 
     make_docs: DocReader
     vocab: Vocab
@@ -56,11 +52,7 @@ class DocSymbols:
 
 
 def count_for_tables(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> Tables:
-    """Count the symbols of the attributes of tables, without a cut.
-
-    docs (Iterable[Doc]): Docs that are made with the vocab of the pipeline. They are read once.
-    tables (Iterable[EmbeddingTable]): The tables.
-    """
+    """Count the symbols of the attributes of tables, without a cut. Docs are read once."""
     extractors: dict[str, Extractor] = {t.attr: t.ngrams or t.feature for t in tables}
     return Tables(count_corpus(docs, extractors))
 
@@ -68,10 +60,7 @@ def count_for_tables(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> T
 def counts_of_tables(
     counted: Tables, tables: Iterable[EmbeddingTable]
 ) -> dict[EmbeddingTable, Table]:
-    """Find the counts (V,) of the symbols of each table.
-
-    counted (Tables): The symbols of a whole corpus, as `count_for_tables` counts them.
-    tables (Iterable[EmbeddingTable]): The tables.
+    """Find the counts (V,) of each table in those of a corpus, as `count_for_tables` counts them.
 
     Raises ValueError if nothing was counted.
     """
@@ -91,32 +80,21 @@ def find_texts(
 
     make_docs (DocReader): Reads docs, until all symbols are found. It is not called for attributes
         whose strings the vocab has already.
-    table (EmbeddingTable): The table.
-    ids (Iterable[int]): The ids of the symbols.
-    vocab (Vocab): The vocab of the docs.
     """
     if table.ngrams is not None:
         return find_ngram_texts(make_docs, table.ngrams, ids, vocab)
     if table.feature is not None:
         return _texts_of_feature(make_docs, table.feature, ids)
-    return _texts_of_attr(make_docs, table.attr, ids, vocab)
-
-
-def _texts_of_attr(
-    make_docs: DocReader, attr: str, ids: Iterable[int], vocab: Vocab
-) -> dict[int, str]:
-    """Write values of an attribute, reading docs until the vocab has the strings of all."""
-    wanted, strings = list(ids), vocab.strings
-
-    def has_string(id_: int) -> bool:
-        return id_ in strings  # type: ignore[operator]
-
-    if has_strings(attr) and not all(map(has_string, wanted)):
-        for _ in make_docs():
-            if all(map(has_string, wanted)):
+    wanted = set(ids)
+    if has_strings(table.attr):
+        strings: Any = vocab.strings
+        missing = {id_ for id_ in wanted if id_ not in strings}
+        for _ in make_docs() if missing else ():  # reading a doc adds its strings to the vocab
+            missing = {id_ for id_ in missing if id_ not in strings}
+            if not missing:
                 break
-        wanted = list(filter(has_string, wanted))
-    return {id_: symbol_text(vocab, attr, id_) for id_ in wanted}
+        wanted -= missing
+    return {id_: symbol_text(vocab, table.attr, id_) for id_ in wanted}
 
 
 def _texts_of_feature(make_docs: DocReader, feature: Feature, ids: Iterable[int]) -> dict[int, str]:
@@ -135,10 +113,7 @@ def find_ngram_texts(
 ) -> dict[int, str]:
     """Write n-grams as texts, by their ids: the symbols of their tokens, with blanks between them.
 
-    make_docs (DocReader): Reads docs, until all n-grams are found.
-    ngrams (NgramLayer): Extracts the n-grams.
-    ids (Iterable[int]): The ids of the n-grams.
-    vocab (Vocab): The vocab of the docs.
+    Docs are read until all n-grams are found.
     """
     attr, orders = ngrams.attrs["attr"].value, ngrams.attrs["orders"].value
     texts: dict[int, str] = {}
@@ -150,7 +125,9 @@ def find_ngram_texts(
             continue
         wanted = wanted[~numpy.isin(wanted, found, kind="sort")]
         tokens = numpy.concatenate([doc.to_array(ngrams.attrs["attr_id"].value) for doc in docs])
-        firsts, columns = _places([len(doc) for doc in docs], orders)
+        # The first token (M,) of each n-gram, and the index (M,) of its order.
+        to_end = numpy.concatenate([numpy.arange(len(doc), 0, -1) for doc in docs])  # (N,)
+        firsts, columns = numpy.nonzero(to_end[:, None] >= numpy.array(orders))
         for id_, i in zip(found[is_wanted].tolist(), where[is_wanted], strict=True):
             symbols = tokens[firsts[i] :][: orders[columns[i]]]
             texts[id_] = " ".join(symbol_text(vocab, attr, symbol) for symbol in symbols)
@@ -167,10 +144,3 @@ def has_strings(attr: str) -> bool:
 def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
     """Write a symbol as its string, or, for an attribute without strings, as its number."""
     return vocab.strings[int(symbol)] if has_strings(attr) else str(symbol)
-
-
-def _places(lengths: Sequence[int], orders: Sequence[int]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Find the first token (M,) of each n-gram of docs, and the index (M,) of its order."""
-    to_end = numpy.concatenate([numpy.arange(length, 0, -1) for length in lengths])  # (N,)
-    first, column = numpy.nonzero(to_end[:, None] >= numpy.array(orders))
-    return first, column

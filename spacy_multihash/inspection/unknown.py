@@ -26,7 +26,6 @@ class UnknownSymbols:
     Components that embed attributes, and those that listen to them, take it for a Doc. The doc
     itself stays as it is, and so does its tensor.
 
-    doc (Doc): The doc.
     unknown (Mapping[Column, numpy.ndarray]): The tokens whose symbol is unknown, by the attribute's
         id or the feature's name, (T,) int each.
     draw (int): The number of the unknown symbol. Tables have the same row for all of them if they
@@ -79,8 +78,7 @@ def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
 
     That is the id of an attribute, and the name of a feature beyond spaCy's attributes.
 
-    model (Model): The model of a component. Layers of spaCy's are found as well as ours.
-    vocab (Vocab): The vocab, whose static vectors are found by an attribute.
+    Layers of spaCy's are found as well as ours.
 
     Returns "vector" for static vectors, unless their attribute is embedded as well. Where several
     tables find words by different attributes, it is "vector[ORTH]" and so on. Empty for a model
@@ -88,27 +86,18 @@ def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
     """
     features: dict[str, Column] = {}
     for node in model.walk():
-        for attr in pinned_attrs(node) or _extracted(node):
+        extracted = node.attrs["columns"] if node.name == EXTRACT_FEATURES else []
+        for attr in pinned_attrs(node) or extracted:
             feature = parse_feature(attr)
             if feature is None:
                 features[attr_name(attr)] = attr_id(attr)
             else:
                 features[feature.name] = feature.name
-    keys = [key for key in _vector_attrs(model, vocab) if key not in features.values()]
+    keys = [getattr(vocab.vectors, "attr", ORTH) for _ in find_nodes(model, STATIC_VECTORS)]
+    for node in find_nodes(model, READ_VECTORS):
+        keys += keys_of(node).attrs_in(vocab)
+    keys = [key for key in keys if key not in features.values()]
     for key in dict.fromkeys(keys):
         name = VECTOR if len(set(keys)) == 1 else f"{VECTOR}[{attr_name(key)}]"
         features[name] = key
     return features
-
-
-def _vector_attrs(model: Model, vocab: Vocab) -> list[int]:
-    """List the attributes by which a model finds static vectors."""
-    attrs = [getattr(vocab.vectors, "attr", ORTH) for _ in find_nodes(model, STATIC_VECTORS)]
-    for node in find_nodes(model, READ_VECTORS):
-        attrs += keys_of(node).attrs_in(vocab)
-    return attrs
-
-
-def _extracted(node: Model) -> list[Union[int, str]]:
-    """List the attributes that spaCy's FeatureExtractor reads; none for other nodes."""
-    return list(node.attrs["columns"]) if node.name == EXTRACT_FEATURES else []
