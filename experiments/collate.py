@@ -6,6 +6,7 @@ from pathlib import Path
 from experiments.answers import forest, render_answers
 from experiments.choice import render_choice
 from experiments.figures import draw_forest
+from experiments.overview import draw_overview, make_overview
 from experiments.statistics import Runs
 from experiments.tables import LEGEND, TABLES, all_tables
 from spacy_multihash.common.files import write_bytes
@@ -38,7 +39,10 @@ def collate(results: Path, docs: Path) -> list[Path]:
     files[results / "tables" / "README.md"] = content.encode()
     if text:
         files[page] = text.encode()
+    overview = make_overview(runs)
     files[docs / "figures" / "answers.svg"] = draw_forest(forest(runs))
+    files[docs / "figures" / "overview.svg"] = draw_overview(overview)
+    files[docs / "figures" / "overview-dark.svg"] = draw_overview(overview, dark=True)
     changed = [p for p, data in files.items() if not p.is_file() or p.read_bytes() != data]
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,7 @@
-"""Let griffe read docstrings that have `name (type): meaning`, as spaCy's have."""
+"""Let griffe read docstrings with `name (type): meaning`, as in spaCy, and show defaults."""
 
 import re
+from importlib import import_module
 
 import griffe
 
@@ -10,12 +11,23 @@ ERROR = re.compile(r"(?<!`)\b(\w+Error)\b")
 
 
 class SpacyStyle(griffe.Extension):
-    """Rewrites docstrings in Google's style."""
+    """Rewrites docstrings in Google's style, and defaults that are constants as their values."""
 
     def on_object(self, *, obj: griffe.Object, **_: object) -> None:
-        """Rewrite the docstring of a class or a function."""
+        """Rewrite the docstring of a class or a function, and the defaults of a function."""
         if obj.docstring and not obj.is_module:
             obj.docstring.value = google_style(obj.docstring.value, is_class=obj.is_class)
+        if isinstance(obj, griffe.Function):
+            show_defaults(obj)
+
+
+def show_defaults(function: griffe.Function) -> None:
+    """Put the values of constants in the place of their names."""
+    for parameter in function.parameters:
+        if isinstance(parameter.default, griffe.ExprName):
+            value = getattr(import_module(function.module.path), parameter.default.name)
+            if not callable(value):
+                parameter.default = repr(value)
 
 
 def google_style(text: str, *, is_class: bool) -> str:
