@@ -6,27 +6,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy
-import spacy
-from spacy.language import Language
 from spacy.tokens import Doc
-from thinc.api import fix_random_seed
 
+from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.ner.biluo import Entities
-from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from spacy_multihash.ner.transition.states import Batch
 from tests.helpers import transition
+from tests.helpers.transition import Case
 
 LOWEST = float(numpy.finfo("float32").min)
-TOK2VEC = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "pretrained_vectors": None,
-    "width": 8,
-    "depth": 1,
-    "embed_size": 50,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "subword_features": True,
-}
 Entity = tuple[int, int, str]
 
 
@@ -51,55 +39,21 @@ class Words:
 def recognizer(
     labels: Sequence[str] = "AB",
     seed: int = 0,
-    scale: float = 1.5,
+    scale: float = 0.7,
     *,
     settings: dict[str, Any] | None = None,
-    **model: Any,
-) -> tuple[Language, BatchEntityRecognizer]:
-    """Build a pipeline of a batch_ner with random weights."""
-    fix_random_seed(seed)
-    nlp = spacy.blank("en")
-    config = {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "ner",
-        "extra_state_tokens": False,
-        "hidden_width": 6,
-        "maxout_pieces": 2,
-        "use_upper": True,
-        "nO": None,
-        "tok2vec": TOK2VEC,
-        **model,
-    }
-    ner = nlp.add_pipe("batch_ner", config={"model": config, **(settings or {})})
-    assert isinstance(ner, BatchEntityRecognizer)
-    for label in labels:
-        ner.add_label(label)
-    nlp.initialize()
-    ner.model.attrs["unseen_classes"] = set()
-    rng = numpy.random.default_rng(seed)
-    names = ["lower", "upper"] if ner.model.attrs["has_upper"] else ["lower"]
-    for ref in names:
-        node = ner.model.get_ref(ref)
-        for name in node.param_names:
-            shape = node.get_param(name).shape
-            values = rng.normal(size=shape, scale=scale / numpy.sqrt(max(shape[-1], 4)))
-            node.set_param(name, values.astype("float32"))
-    return nlp, ner
+    **case: Any,
+) -> BatchEntityRecognizer:
+    """Build a batch_ner with random weights, to which equal words are equal."""
+    built = Case(labels, seed=seed, scale=scale, hidden_width=6, by_word=True, **case)
+    return transition.recognizer(BatchEntityRecognizer, built, **(settings or {}))
 
 
-def favour(ner: BatchEntityRecognizer, kinds: str, more: float) -> None:
-    """Add to the scores of actions."""
-    b = ner.model.get_ref("upper").get_param("b")
-    for column in range(ner.moves.n_moves):
-        if ner.moves.get_class_name(column)[0] in kinds:
-            b[column] += more
-
-
-def make_doc(nlp: Language, known: Words) -> Doc:
+def make_doc(ner: BatchEntityRecognizer, known: Words) -> Doc:
     nothing = [0] * len(known.words)
     columns = (known.words, known.starts or nothing, known.iob or nothing)
     types = known.types or [""] * len(known.words)
-    return transition.make_doc(nlp.vocab, list(map(transition.Token, *columns, types)))
+    return transition.make_doc(ner.vocab, list(map(transition.Token, *columns, types)))
 
 
 def batch_of(ner: BatchEntityRecognizer, docs: list[Doc]) -> Batch:

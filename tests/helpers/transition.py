@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional, TypeVar
 
 import numpy
 from hypothesis import strategies as st
-from spacy.attrs import SENT_START
+from spacy.attrs import ORTH, SENT_START
 from spacy.language import BaseDefaults
 from spacy.ml.models.parser import build_tb_parser_model
 from spacy.pipeline import EntityRecognizer
@@ -14,28 +14,39 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab, create_vocab
 from thinc.api import Model
-from thinc.types import Floats2d
 
 from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.compare_ner import SET, find_differences, find_entities
 
 WORDS = ["Anna", "met", "Bob", "in", "New", "York", ".", " ", "\n\n"]
-WIDTH = 5
+WIDTH, ROWS = 5, 300  # of the vectors of tokens, before the model's own linear layer
+Component = TypeVar("Component", bound=EntityRecognizer)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A recognizer: its labels, those that it gets after training, its model, its weights."""
+    """A recognizer: its labels and actions, its model, its weights.
+
+    later: The labels that it gets after training.
+    unseen: The columns of actions that were never seen. None is for those of `later`.
+    by_word: Whether a token's vector is that of its word. Otherwise each token has its own.
+    exact: Whether weights have few bits, so that sums of products are exact in float32.
+    favours: What is added to the scores of each kind of action.
+    """
 
     labels: Sequence[str] = ("A", "B")
     later: Sequence[str] = ()
+    unseen: Optional[frozenset[int]] = None
+    wrong_key: Optional[str] = None
+    cut_size: int = 0
     extra_state_tokens: bool = False
     hidden_width: int = 4
     maxout_pieces: int = 2
     use_upper: bool = True
+    by_word: bool = False
     seed: int = 0
     scale: float = 1.0
-    # What is added to the scores of each kind of action
+    exact: bool = False
     favours: dict[str, float] = field(default_factory=dict)
 
 
@@ -43,52 +54,75 @@ def new_vocab() -> Vocab:
     return create_vocab("xx", BaseDefaults)  # which knows whitespace
 
 
-def vectors(seed: int) -> Model[list[Doc], list[Floats2d]]:
-    """Draw a vector for each token, always the same ones."""
+def vectors(by_word: bool) -> Model:
+    """Docs -> a row of the parameter E for each token, by its word or its place in the batch."""
 
-    def forward(model: Model, docs: list[Doc], is_train: bool) -> tuple:
-        rng = numpy.random.default_rng(seed)
-        drawn = [rng.normal(size=(len(doc), WIDTH)).astype("float32") for doc in docs]
-        return [model.ops.asarray2f(X) for X in drawn], lambda dY: []
+    def forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list, Any]:
+        E = model.get_param("E")
+        ends = numpy.cumsum([0, *map(len, docs)])
+        rows = numpy.arange(ends[-1])
+        if by_word:
+            rows = numpy.concatenate([doc.to_array(ORTH) for doc in docs])
+        rows = (rows % ROWS).astype("int64")
 
-    return Model("vectors", forward, dims={"nO": WIDTH})
+        def backprop(d_vectors: list) -> list[Doc]:
+            dE = model.ops.alloc2f(*E.shape)
+            model.ops.scatter_add(dE, rows, model.ops.xp.concatenate(d_vectors))
+            model.inc_grad("E", dE)
+            return docs
+
+        return numpy.split(E[rows], ends[1:-1]), backprop
+
+    E = numpy.zeros((ROWS, WIDTH), "float32")
+    return Model("vectors", forward, dims={"nO": WIDTH}, params={"E": E})
 
 
 def recognizer(
-    kind: type[EntityRecognizer], case: Case, vocab: Vocab | None = None
-) -> EntityRecognizer:
+    kind: type[Component], case: Case, vocab: Vocab | None = None, **settings: Any
+) -> Component:
+    """Build a recognizer, the same of either class."""
     vocab = new_vocab() if vocab is None else vocab
     model = build_tb_parser_model(
-        vectors(case.seed),
+        vectors(case.by_word),
         "ner",
         extra_state_tokens=case.extra_state_tokens,
         hidden_width=case.hidden_width,
         maxout_pieces=case.maxout_pieces,
         use_upper=case.use_upper,
     )
-    pipe = kind(vocab, model)
+    settings = {"update_with_oracle_cut_size": case.cut_size, **settings}
+    pipe = kind(vocab, model, "ner", incorrect_spans_key=case.wrong_key, **settings)
     actions = pipe.moves.get_actions(entity_types=case.labels)
     example = Example(Doc(vocab, words=["a"]), Doc(vocab, words=["a"]))
     pipe.initialize(lambda: [example], labels=actions)
     for label in case.later:
         pipe.add_label(label)
+    if case.unseen is not None:
+        model.attrs["unseen_classes"] = {n for n in case.unseen if n < pipe.moves.n_moves}
     rng = numpy.random.default_rng(case.seed)
     for node in model.walk():
         for name in node.param_names:
-            values = case.scale * rng.normal(size=node.get_param(name).shape)
-            node.set_param(name, node.ops.asarray(values.astype("float32")))
-    last = model.get_ref("upper" if case.use_upper else "lower")
-    b: Any = last.get_param("b")
-    for i in range(pipe.moves.n_moves):
-        b[i] += case.favours.get(pipe.moves.get_class_name(i)[0], 0.0)
+            shape = node.get_param(name).shape
+            drawn = rng.integers(-4, 5, shape) / 4 if case.exact else rng.normal(size=shape)
+            node.set_param(name, node.ops.asarray((case.scale * drawn).astype("float32")))
+    for kind_of_action, more in case.favours.items():
+        favour(pipe, kind_of_action, more)
     return pipe
 
 
+def favour(pipe: EntityRecognizer, kinds: str, more: float) -> None:
+    """Add to the scores of actions."""
+    b: Any = pipe.model.get_ref("upper" if pipe.model.attrs["has_upper"] else "lower").get_param(
+        "b"
+    )
+    for column in range(pipe.moves.n_moves):
+        if pipe.moves.get_class_name(column)[0] in kinds:
+            b[column] += more
+
+
 def both(case: Case) -> tuple[EntityRecognizer, BatchEntityRecognizer]:
-    vocab = new_vocab()
-    ours = recognizer(BatchEntityRecognizer, case, vocab)
-    assert isinstance(ours, BatchEntityRecognizer)
-    return recognizer(EntityRecognizer, case, vocab), ours
+    ours = recognizer(BatchEntityRecognizer, case)
+    return recognizer(EntityRecognizer, case, ours.vocab), ours
 
 
 @dataclass(frozen=True)
@@ -131,22 +165,9 @@ def annotations(docs: list[Doc]) -> list[numpy.ndarray]:
 
 def assert_same(ner: EntityRecognizer, ours: BatchEntityRecognizer, docs: list[Doc]) -> int:
     """Compare what both set on docs, and return how many differ, each at a near-tie."""
-    found = [find_entities(pipe, docs) for pipe in (ner, ours)]
-    differences = find_differences(ner, docs, *found)
-    assert all(one.is_near_tie for one in differences), differences
+    differences = find_differences(ner, docs, *(find_entities(pipe, docs) for pipe in (ner, ours)))
+    assert all(difference.is_near_tie for difference in differences), differences
     return len(differences)
-
-
-def _tokens(labels: Sequence[str]) -> st.SearchStrategy[Token]:
-    return st.builds(
-        Token,
-        word=st.sampled_from(WORDS),
-        sent_start=st.sampled_from([0, 0, 0, 0, -1, 1]),
-        iob=st.sampled_from([0, 0, 0, 0, 0, 1, 1, 2, 3]),
-        ent_type=st.sampled_from(["", *labels]),
-        kb_id=st.sampled_from(["", "Q1"]),
-        ent_id=st.sampled_from(["", "E1"]),
-    )
 
 
 @st.composite
@@ -169,13 +190,14 @@ def cases(draw: st.DrawFn, fewest_labels: int = 0, most_labels: int = 6) -> Case
 
 @st.composite
 def batches(draw: st.DrawFn, labels: Sequence[str]) -> list[list[Token]]:
-    preset = draw(st.booleans())
-    if preset:
-        token = _tokens(labels)
-    else:
-        token = st.builds(
-            Token,
-            word=st.sampled_from(WORDS),
-            sent_start=st.sampled_from([0, 0, 0, 0, -1, 1]),
-        )
+    of_tokens: dict[str, Any] = {
+        "word": st.sampled_from(WORDS),
+        "sent_start": st.sampled_from([0, 0, 0, 0, -1, 1]),
+    }
+    if draw(st.booleans()):
+        of_tokens["iob"] = st.sampled_from([0, 0, 0, 0, 0, 1, 1, 2, 3])
+        of_tokens["ent_type"] = st.sampled_from(["", *labels])
+        of_tokens["kb_id"] = st.sampled_from(["", "Q1"])
+        of_tokens["ent_id"] = st.sampled_from(["", "E1"])
+    token = st.builds(Token, **of_tokens)
     return draw(st.lists(st.lists(token, max_size=25), max_size=6))

@@ -3,7 +3,8 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Optional, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple, Optional
 from unittest import mock
 
 import numpy
@@ -11,38 +12,20 @@ import spacy
 import spacy.ml.tb_framework as framework
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from spacy.ml.models.parser import build_tb_parser_model
 from spacy.ml.tb_framework import ParserStepModel
 from spacy.pipeline import EntityRecognizer
-from spacy.pipeline._parser_internals.ner import BiluoPushDown
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.api import Model, to_numpy
 
-from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+from spacy_multihash import BatchEntityRecognizer
+from tests.helpers.gradients import slopes
+from tests.helpers.transition import Case, recognizer
 
 VOCAB = spacy.blank("en").vocab
 LABELS = ("A", "B", "C")
 WRONG = "wrong"
-WIDTH = 4  # of the vectors of tokens, before the model's own linear layer
-ROWS = 300
-
-Component = TypeVar("Component", bound=EntityRecognizer)
-
-
-class Setup(NamedTuple):
-    """A model, and the settings of its component."""
-
-    labels: tuple[str, ...] = LABELS
-    unseen: frozenset[int] = frozenset()
-    extra_tokens: bool = False
-    use_upper: bool = True
-    pieces: int = 2
-    hidden_width: int = 4
-    wrong_key: Optional[str] = None
-    cut_size: int = 0
-    seed: int = 0
-    exact: bool = True
+SETUP = Case(LABELS, exact=True, scale=0.5)
 
 
 class States(NamedTuple):
@@ -65,89 +48,14 @@ class Outcome(NamedTuple):
     unseen: set[int]
 
 
-def vectors_by_position(E: numpy.ndarray) -> Model:
-    """Give each token of a batch a vector of its own: docs -> list of (len(doc), WIDTH).
-
-    The gradient of its parameter is that of the vectors.
-    """
-
-    def forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list, Any]:
-        rows = model.get_param("E")
-        ends = numpy.cumsum([len(doc) for doc in docs])
-
-        def backprop(d_vectors: list) -> list[Doc]:
-            dE = model.ops.alloc2f(*rows.shape)
-            dE[: ends[-1]] = model.ops.xp.concatenate(d_vectors)
-            model.inc_grad("E", dE)
-            return docs
-
-        return numpy.split(rows[: ends[-1]], ends[:-1]), backprop
-
-    return Model("vectors_by_position", forward, dims={"nO": E.shape[1]}, params={"E": E})
-
-
-def draw_weights(shape: Sequence[int], rng: numpy.random.Generator, exact: bool) -> numpy.ndarray:
-    """Draw numbers of few bits, of which sums of products are exact in float32; or any others."""
-    if exact:
-        return (rng.integers(-4, 5, size=shape) / 4).astype("float32")
-    return rng.normal(size=shape).astype("float32")
-
-
-def build_model(setup: Setup, classes: int) -> Model:
-    """Build the model of a recognizer, with weights of which all actions come out."""
-    rng = numpy.random.default_rng(setup.seed)
-
-    def draw(*shape: int) -> numpy.ndarray:
-        return draw_weights(shape, rng, setup.exact)
-
-    model = build_tb_parser_model(
-        vectors_by_position(draw(ROWS, WIDTH)),
-        "ner",
-        setup.extra_tokens,
-        setup.hidden_width,
-        setup.pieces,
-        setup.use_upper,
-        classes,
-    )
-    H, O = setup.hidden_width, setup.hidden_width if setup.use_upper else classes  # noqa: E741
-    linear = model.get_ref("tok2vec").layers[-1]
-    linear.set_dim("nI", WIDTH)
-    linear.set_param("W", draw(H, WIDTH))
-    linear.set_param("b", draw(H))
-    lower = model.get_ref("lower")
-    F = lower.get_dim("nF")
-    lower.set_param("W", draw(F, O, setup.pieces, H) / 2)
-    lower.set_param("b", draw(O, setup.pieces))
-    lower.set_param("pad", draw(1, F, O, setup.pieces) / 2)
-    if setup.use_upper:
-        upper = model.get_ref("upper")
-        upper.set_dim("nI", H)
-        upper.set_param("W", draw(classes, H) / 2)
-        upper.set_param("b", draw(classes))
-    return model
-
-
-def recognizer(of: type[Component], setup: Setup, **config: Any) -> Component:
-    """Build a recognizer, the same of either class."""
-    actions = BiluoPushDown.get_actions(entity_types=setup.labels)
-    moves = BiluoPushDown(VOCAB.strings, actions, incorrect_spans_key=setup.wrong_key)
-    model = build_model(setup, moves.n_moves)
-    model.attrs["unseen_classes"] = {n for n in setup.unseen if n < moves.n_moves}
-    return of(
-        VOCAB,
-        model,
-        "ner",
-        moves,
-        incorrect_spans_key=setup.wrong_key,
-        update_with_oracle_cut_size=setup.cut_size,
-        **config,
-    )
-
-
-def ours(setup: Setup, **config: Any) -> BatchEntityRecognizer:
+def ours(case: Case = SETUP, **settings: Any) -> BatchEntityRecognizer:
     """Build our recognizer, without dropout, with the gradient that spaCy computes."""
-    config = {"state_dropout": 0.0, "spacy_gradient": True, **config}
-    return recognizer(BatchEntityRecognizer, setup, **config)
+    settings = {"state_dropout": 0.0, "spacy_gradient": True, **settings}
+    return recognizer(BatchEntityRecognizer, case, VOCAB, **settings)
+
+
+def theirs(case: Case = SETUP, **settings: Any) -> "Stepwise":
+    return recognizer(Stepwise, case, VOCAB, **settings)
 
 
 @contextmanager
@@ -199,67 +107,69 @@ class Stepwise(EntityRecognizer):
         return super().transition_states(states, scores)
 
 
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Seed what the length of parts, and dropout, are drawn from."""
-    random.seed(seed)
-    numpy.random.seed(seed)
-    yield
-
-
 def update(component: EntityRecognizer, examples: list[Example], seed: int = 0) -> Outcome:
     """Update a recognizer without changing its weights."""
     losses, error = None, ""
+    random.seed(seed)  # for the length of parts
+    numpy.random.seed(seed)  # for dropout
     try:
-        with seeded(seed):
-            losses = component.update(examples)
+        losses = component.update(examples)
     except ValueError as raised:
         error = str(raised)
-    return Outcome(
-        losses, error, gradients(component.model), set(component.model.attrs["unseen_classes"])
-    )
+    unseen = set(component.model.attrs["unseen_classes"])
+    return Outcome(losses, error, gradients(component.model), unseen)
 
 
-def parts_of(model: Model) -> dict[str, Model]:
+def update_both(case: Case, examples: list[Example]) -> tuple[Outcome, Outcome]:
+    """Update our recognizer, and spaCy's."""
+    return update(ours(case), examples), update(theirs(case), examples)
+
+
+def nodes_of(model: Model) -> dict[str, Model]:
     """Name the nodes that have parameters."""
     vectors, *_, linear = model.get_ref("tok2vec").layers
-    found = {"vectors": vectors, "linear": linear, "lower": model.get_ref("lower")}
-    return {**found, "upper": model.get_ref("upper")} if model.attrs["has_upper"] else found
+    named = {"vectors": vectors, "linear": linear, "lower": model.get_ref("lower")}
+    return {**named, "upper": model.get_ref("upper")} if model.attrs["has_upper"] else named
 
 
 def gradients(model: Model) -> dict[str, numpy.ndarray]:
-    """Collect the gradients of all parameters that have one."""
+    """Copy the gradients of all parameters that have one."""
     return {
-        f"{part} {name}": to_numpy(node.get_grad(name)).copy()
-        for part, node in parts_of(model).items()
+        f"{of_node} {name}": to_numpy(node.get_grad(name)).copy()
+        for of_node, node in nodes_of(model).items()
         for name in node.param_names
         if node.has_grad(name)
     }
 
 
-def assert_same_gradients(
-    found: dict[str, numpy.ndarray], expected: dict[str, numpy.ndarray]
-) -> None:
-    """Compare gradients, by the largest entry of each."""
-    assert found.keys() == expected.keys()
-    for name, values in expected.items():
-        atol = 1e-4 * max(float(abs(values).max()), 1e-2)
-        assert_allclose(found[name], values, rtol=0, atol=atol, err_msg=name)
-
-
-def weights(model: Model, N: int) -> dict[str, numpy.ndarray]:
-    """Copy all parameters, and of the vectors those of the N tokens."""
-    found = {
-        f"{part} {name}": node.get_param(name).astype("float64")
-        for part, node in parts_of(model).items()
+def weights(model: Model) -> dict[str, numpy.ndarray]:
+    """Copy all parameters, in float64."""
+    return {
+        f"{of_node} {name}": node.get_param(name).astype("float64")
+        for of_node, node in nodes_of(model).items()
         for name in node.param_names
     }
-    return cut_vectors(found, N)
 
 
-def cut_vectors(found: dict[str, numpy.ndarray], N: int) -> dict[str, numpy.ndarray]:
-    """Leave out the vectors of no token."""
-    return {**found, "vectors E": found["vectors E"][:N].copy()}
+def assert_same_gradients(
+    given: dict[str, numpy.ndarray], expected: dict[str, numpy.ndarray]
+) -> None:
+    """Compare gradients, by the largest entry of each."""
+    assert given.keys() == expected.keys()
+    for name, values in expected.items():
+        atol = 1e-4 * max(float(abs(values).max()), 1e-2)
+        assert_allclose(given[name], values, rtol=0, atol=atol, err_msg=name)
+
+
+def true_gradients(
+    model: Model, N: int, states: States, mask: Optional[numpy.ndarray] = None
+) -> dict[str, numpy.ndarray]:
+    """Take central differences of all parameters; the N tokens have vectors of their own."""
+    params = weights(model)
+    params["vectors E"], others = numpy.split(params["vectors E"], [N])
+    true = {name: slopes(lambda: log_loss(params, states, mask), v) for name, v in params.items()}
+    true["vectors E"] = numpy.concatenate([true["vectors E"], numpy.zeros_like(others)])
+    return true
 
 
 def log_loss(
@@ -383,21 +293,29 @@ def _cut_otherwise(
 
 
 @st.composite
-def setups(draw: st.DrawFn, **fixed: Any) -> Setup:
+def setups(draw: st.DrawFn) -> Case:
     """Draw a model and its settings."""
-    cut_size = fixed.get("cut_size", draw(st.sampled_from([0, 1, 2, 5, 100])))
+    cut_size = draw(st.sampled_from([0, 1, 2, 5, 100]))
     seed = draw(st.integers(0, 999))
     while cut_size == 1 and random.Random(seed).uniform(0, 2) < 1:
         seed += 1  # spaCy would draw 0, and raise an error
-    drawn = {
-        "labels": LABELS[: draw(st.integers(1, 3))],
-        "unseen": draw(st.one_of(st.just(frozenset()), st.frozensets(st.integers(0, 13)))),
-        "extra_tokens": draw(st.booleans()),
-        "use_upper": draw(st.booleans()),
-        "pieces": draw(st.integers(1, 3)),
-        "hidden_width": draw(st.integers(1, 5)),
-        "wrong_key": draw(st.sampled_from([None, WRONG])),
-        "cut_size": cut_size,
-        "seed": seed,
-    }
-    return Setup(**{**drawn, **fixed})
+    return replace(
+        SETUP,
+        labels=LABELS[: draw(st.integers(1, 3))],
+        unseen=draw(st.one_of(st.just(frozenset()), st.frozensets(st.integers(0, 13)))),
+        extra_state_tokens=draw(st.booleans()),
+        use_upper=draw(st.booleans()),
+        maxout_pieces=draw(st.integers(1, 3)),
+        hidden_width=draw(st.integers(1, 5)),
+        wrong_key=draw(st.sampled_from([None, WRONG])),
+        cut_size=cut_size,
+        seed=seed,
+    )
+
+
+def plain_example(tags: Sequence[str], *wrong: tuple[int, int, str]) -> Example:
+    """Make an example of equal words, with entities that are known to be wrong."""
+    words = ["a"] * len(tags)
+    reference = Doc(VOCAB, words=words, ents=list(tags))
+    reference.spans[WRONG] = [Span(reference, i, j, label=label) for i, j, label in wrong]
+    return Example(Doc(VOCAB, words=words), reference)

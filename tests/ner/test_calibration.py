@@ -1,6 +1,8 @@
 """How true probabilities of entities are, and the temperature that makes them truer."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy
 import pytest
@@ -51,9 +53,10 @@ def test_error_is_the_mean_distance_over_ranges(
 ) -> None:
     p, right = (numpy.array(column) for column in zip(*entities, strict=True))
     assert_allclose(expected_calibration_error(p, right, bins), by_loop(entities, bins), atol=1e-9)
-    found = reliability(p, right, bins)
-    assert sum(one.entities for one in found) == len(entities)
-    assert all(0 <= one.share <= 1 and one.entities for one in found)
+    ranges = reliability(p, right, bins)
+    assert sum(of_range.entities for of_range in ranges) == len(entities)
+    assert all(0 <= of_range.share <= 1 and of_range.entities for of_range in ranges)
+    assert math.isnan(expected_calibration_error(p[:0], right[:0]))
 
 
 def test_log_loss_is_that_of_independent_entities_and_finite_at_the_edges() -> None:
@@ -70,11 +73,6 @@ def test_quality_has_precision_error_and_loss() -> None:
     assert quality.loss == log_loss(p, right)
 
 
-def test_error_of_no_entities_is_not_a_number() -> None:
-    nothing = numpy.zeros(0)
-    assert math.isnan(expected_calibration_error(nothing, nothing.astype(bool)))
-
-
 @pytest.mark.parametrize("truth", [0.5, 1.0, 2.5])
 def test_fitted_temperature_is_the_one_that_the_data_were_drawn_with(truth: float) -> None:
     rng = numpy.random.default_rng(0)
@@ -85,26 +83,6 @@ def test_fitted_temperature_is_the_one_that_the_data_were_drawn_with(truth: floa
 
     right = rng.random(len(logits)) < probabilities(truth)
     assert_allclose(fit_temperature(probabilities, right), truth, rtol=0.05)
-
-
-def test_temperature_of_a_model_that_is_always_right_is_the_lowest() -> None:
-    found = fit_temperature(
-        lambda t: numpy.full(5, 1 / (1 + math.exp(-1 / t))), numpy.ones(5, dtype=bool)
-    )
-    assert LOWEST <= found < 2 * LOWEST
-    assert found < HIGHEST
-
-
-@pytest.mark.parametrize("value", [0, -1.0, math.inf, math.nan, "1", True, None])
-def test_other_values_than_numbers_above_0_are_refused(value: object) -> None:
-    with pytest.raises(ValueError, match='Component "x": temperature must be a number above 0'):
-        check_temperature('Component "x"', value)
-
-
-def test_temperatures_near_the_ends_of_the_range_are_no_results() -> None:
-    at_edge = [0.01, LOWEST, 0.0504, 19.9, HIGHEST, 100.0]
-    assert all(map(is_at_edge, at_edge))
-    assert not any(map(is_at_edge, [0.06, 1.0, 19.0]))
 
 
 @pytest.mark.parametrize("factory", CONFIGS)
@@ -123,20 +101,6 @@ def test_labels_of_both_sides_are_taken_for_others(factory: str) -> None:
     assert found.probabilities(1.0).shape == (4,)
 
 
-def test_labels_that_both_sides_share_count_as_they_are() -> None:
-    nlp = trained("tagger_ner")
-    examples = [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()]
-    found = judge_entities(nlp, "tagger_ner", examples)
-    assert sorted(found.labels.tolist()) == ["GPE"] * 3 + ["PER"] * 4
-
-
-def test_labels_of_which_none_counts_are_refused() -> None:
-    nlp = trained("tagger_ner")
-    examples = [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()]
-    with pytest.raises(ValueError, match=r'Component "tagger_ner" finds no entity'):
-        judge_entities(nlp, "tagger_ner", examples, {"ORG": "ORG"})
-
-
 def test_comparison_adds_up_over_labels_and_bins() -> None:
     nlp = trained("batch_ner")
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in wrong_docs()]
@@ -149,55 +113,87 @@ def test_comparison_adds_up_over_labels_and_bins() -> None:
     )
 
 
-def test_docs_that_a_component_fails_at_are_left_out() -> None:
-    @Language.component("fails_at_anna_met")
-    def fail(doc: Doc) -> Doc:
-        if doc.text.startswith("Anna met"):
-            raise ValueError("no")
-        return doc
-
-    nlp = trained("tagger_ner")
-    nlp.add_pipe("fails_at_anna_met", first=True)
-    nlp.set_error_handler(lambda *error: None)
-    examples = [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()]
-    found = judge_entities(nlp, "tagger_ner", examples)
-    assert len(found.right) == 4  # those of the first doc are not there
-    assert found.right.all()
+def test_temperature_of_a_model_that_is_always_right_is_the_lowest_which_is_no_result() -> None:
+    right = numpy.ones(5, dtype=bool)
+    fitted = fit_temperature(lambda t: numpy.full(5, 1 / (1 + math.exp(-1 / t))), right)
+    assert LOWEST <= fitted < 2 * LOWEST
+    assert all(map(is_at_edge, [fitted, 0.01, LOWEST, 0.0504, 19.9, HIGHEST, 100.0]))
+    assert not any(map(is_at_edge, [0.06, 1.0, 19.0]))
 
 
-def test_entities_on_tokens_that_do_not_align_do_not_count() -> None:
-    nlp = trained("tagger_ner")
+@pytest.fixture(scope="module")
+def nlp() -> Language:
+    return trained("tagger_ner")
+
+
+def examples_of(nlp: Language, spaces: str = "") -> list[Example]:
+    return [Example(nlp.make_doc(f"{spaces}{doc.text}"), doc) for doc in make_docs()]
+
+
+def test_labels_that_both_sides_share_count_as_they_are(nlp: Language) -> None:
+    judged = judge_entities(nlp, "tagger_ner", examples_of(nlp))
+    assert sorted(judged.labels.tolist()) == ["GPE"] * 3 + ["PER"] * 4
+
+
+def test_entities_on_tokens_that_do_not_align_do_not_count(nlp: Language) -> None:
     gold = Doc(nlp.vocab, words=["An", "na", "likes", "Oslo", "."], spaces=[False] + [True] * 4)
     gold.set_ents([Span(gold, 3, 4, label="GPE")], missing=[gold[1:2]], default="outside")
     predicted = Doc(nlp.vocab, words=["Anna", "likes", "Oslo", "."])
-    found = judge_entities(nlp, "tagger_ner", [Example(predicted, gold)])
-    assert found.labels.tolist() == ["GPE"]
+    judged = judge_entities(nlp, "tagger_ner", [Example(predicted, gold)])
+    assert judged.labels.tolist() == ["GPE"]
 
 
-@pytest.mark.parametrize(("right", "many"), [(True, "all"), (False, "none")])
-def test_no_temperature_is_best_where_all_are_right_or_none(right: bool, many: str) -> None:
-    judged = Judged("x", 1.0, numpy.full(3, right), numpy.full(3, "PER"), lambda _: numpy.ones(3))
-    with pytest.raises(ValueError, match=f'"x": {many} of the 3 .* right, .* a larger dev corpus'):
-        best_temperature(judged)
-
-
-def with_spaces(nlp: Language) -> list[Example]:
-    docs = make_docs()
-    texts = [f"  {doc.text}" for doc in docs]
-    return [Example(nlp.make_doc(text), doc) for text, doc in zip(texts, docs, strict=True)]
-
-
-def test_docs_that_a_component_made_are_judged() -> None:
+def with_pipes(*names: str) -> Language:
+    """Put components in front of a recognizer; the docs that one fails at are left out."""
     nlp = trained("tagger_ner")
-    nlp.add_pipe("strips_spaces_for_tests", first=True)
-    found = judge_entities(nlp, "tagger_ner", with_spaces(nlp))
-    assert len(found.right) == 7 and found.right.all()
-
-
-def test_docs_that_a_component_made_beside_left_out_ones_are_refused() -> None:
-    nlp = trained("tagger_ner")
-    nlp.add_pipe("fails_at_bob_for_tests", first=True)
-    nlp.add_pipe("strips_spaces_for_tests", first=True)
+    for name in reversed(names):
+        nlp.add_pipe(name, first=True)
     nlp.set_error_handler(lambda *error: None)
-    with pytest.raises(ValueError, match="another doc than it was given, and left out were [1-9]"):
-        judge_entities(nlp, "tagger_ner", with_spaces(nlp))
+    return nlp
+
+
+@pytest.mark.parametrize(
+    ("pipe", "number"), [("strips_spaces_for_tests", 7), ("fails_at_bob_for_tests", 2)]
+)
+def test_docs_that_a_component_made_are_judged_and_those_that_it_fails_at_are_left_out(
+    pipe: str, number: int
+) -> None:
+    nlp = with_pipes(pipe)
+    judged = judge_entities(nlp, "tagger_ner", examples_of(nlp, "  " * (number == 7)))
+    assert len(judged.right) == number and judged.right.all()
+
+
+def judge_no_label() -> None:
+    nlp = with_pipes()
+    judge_entities(nlp, "tagger_ner", examples_of(nlp), {"ORG": "ORG"})
+
+
+def judge_made_and_left_out() -> None:
+    nlp = with_pipes("strips_spaces_for_tests", "fails_at_bob_for_tests")
+    judge_entities(nlp, "tagger_ner", examples_of(nlp, "  "))
+
+
+def best_of(right: bool) -> None:
+    judged = Judged("x", 1.0, numpy.full(3, right), numpy.full(3, "PER"), lambda _: numpy.ones(3))
+    best_temperature(judged)
+
+
+REFUSED: list[tuple[Callable[[], None], str]] = [
+    (judge_no_label, 'Component "tagger_ner" finds no entity'),
+    (judge_made_and_left_out, "another doc than it was given, and left out were [1-9]"),
+    (lambda: best_of(True), '"x": all of the 3 .* right, .* a larger dev corpus'),
+    (lambda: best_of(False), '"x": none of the 3 .* right, .* a larger dev corpus'),
+]
+REFUSED += [
+    (
+        partial(check_temperature, 'Component "x"', value),
+        '"x": temperature must be a number above 0',
+    )
+    for value in (0, -1.0, math.inf, math.nan, "1", True, None)
+]
+
+
+@pytest.mark.parametrize(("do", "message"), REFUSED)
+def test_refusals(do: Callable[[], None], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        do()

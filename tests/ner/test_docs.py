@@ -32,13 +32,8 @@ def test_probabilities_go_to_the_docs_of_their_entities(order: list[int]) -> Non
         {(1, 4, "GPE"): 0.0},
         {},
     ]
-
-
-@pytest.mark.parametrize("lengths", [[], [0], [2, 0]])
-def test_no_entities_have_no_confidences(lengths: list[int]) -> None:
     none = Entities(*numpy.zeros((3, 0), dtype="int64"))
-    docs = [make_doc(length) for length in lengths]
-    assert confidences_of(docs, none, numpy.zeros(0, dtype="float32"), LABELS) == [{}] * len(docs)
+    assert confidences_of(docs, none, probabilities[:0], LABELS) == [{}] * 6
 
 
 def test_entities_get_their_own_scores_and_others_none() -> None:
@@ -54,10 +49,6 @@ def test_entities_get_their_own_scores_and_others_none() -> None:
     ]
     assert spans.attrs["scores"].dtype == "float32"
     assert_array_equal(spans.attrs["scores"], [numpy.nan, 0.75, numpy.nan])
-
-
-def test_docs_without_entities_get_no_scores() -> None:
-    doc = make_doc(2)
-    set_confidences(doc, {(0, 1, "PER"): 0.5}, LABELS, "found")
-    assert len(doc.spans["found"]) == 0
-    assert doc.spans["found"].attrs["scores"].shape == (0,)
+    doc.set_ents([])
+    set_confidences(doc, confidences, LABELS, "found")
+    assert len(doc.spans["found"]) == len(doc.spans["found"].attrs["scores"]) == 0

@@ -7,7 +7,6 @@ import pytest
 import spacy
 from numpy.testing import assert_allclose
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import fix_random_seed
 
@@ -53,6 +52,7 @@ def test_probabilities_are_those_of_the_pipeline(factory: str) -> None:
     assert_allclose(found, expected, rtol=1e-5)
     assert upstream_of(nlp, factory) == []
     assert not any(doc.ents or doc.spans for doc in docs)
+    assert score_spans(nlp, factory, docs[:2], [[], []]).shape == (0,)
 
 
 def test_what_a_recognizer_listens_to_is_asked_first() -> None:
@@ -75,9 +75,3 @@ def test_what_stands_in_for_docs_is_asked_about() -> None:
     assert found[0] == pytest.approx(score_spans(nlp, "batch_ner", [doc.copy()], [[KEY]])[0])
     assert found[1] < found[0] - 0.1
     assert doc.tensor.size == 0
-
-
-def test_docs_without_entities_are_asked_for_nothing() -> None:
-    nlp = trained("batch_ner")
-    docs: list[Doc] = [nlp.make_doc("Anna met Bob ."), nlp.make_doc("")]
-    assert score_spans(nlp, "batch_ner", docs, [[], []]).shape == (0,)

@@ -20,10 +20,8 @@ from spacy_multihash.ner.tagger.crf import (
 )
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
 
-SEQUENCES = st.lists(st.integers(0, 5), max_size=6)
 
-
-@given(lengths=SEQUENCES)
+@given(lengths=st.lists(st.integers(0, 5), max_size=6))
 def test_steps_hold_the_tokens_of_all_sequences_that_long(lengths: list[int]) -> None:
     packed = pack(numpy.array(lengths, dtype="int32"))
     ranked = sorted(range(len(lengths)), key=lambda sequence: -lengths[sequence])
@@ -33,13 +31,6 @@ def test_steps_hold_the_tokens_of_all_sequences_that_long(lengths: list[int]) ->
         expected = [sum(lengths[:sequence]) + t for sequence in ranked if lengths[sequence] > t]
         assert packed.order[packed.step(t)].tolist() == expected
         assert packed.sizes[t] == len(expected)
-
-
-def test_packed_order_is_that_of_the_picture() -> None:
-    packed = pack(numpy.array([2, 1, 3]))
-    assert packed.order.tolist() == [3, 0, 2, 4, 1, 5]
-    assert packed.sizes.tolist() == [3, 2, 1]
-    assert packed.bounds.tolist() == [0, 3, 5, 6]
 
 
 def brute_force(
@@ -96,22 +87,7 @@ def test_crf_loss_is_right_where_only_the_inside_of_an_entity_is_possible() -> N
     check_against_brute_force(batch)
 
 
-def test_crf_loss_of_a_batch_is_that_of_its_docs_one_by_one() -> None:
-    lengths = [3, 30, 0, 17, 1, 30]
-    batch = Batch(lengths, 4, missing=0.5)
-    loss, d_scores, d_transitions = batch.loss()
-    losses, all_d_transitions = 0.0, numpy.zeros(d_transitions.shape)
-    for end, length in zip(numpy.cumsum(lengths), lengths, strict=True):
-        doc = slice(end - length, end)
-        one = crf_loss(batch.scores[doc], [length], batch.transitions, batch.gold[doc])
-        losses += one[0]
-        all_d_transitions += one[2]
-        assert_allclose(d_scores[doc], one[1], atol=1e-6)
-    assert_allclose(loss, losses)
-    assert_allclose(d_transitions, all_d_transitions, atol=1e-5)
-
-
-def test_crf_loss_ignores_forbidden_transitions_and_writes_to_no_input() -> None:
+def test_crf_loss_ignores_forbidden_transitions() -> None:
     batch = Batch([4, 3, 2], missing=0.3)
     loss, d_scores, d_transitions = batch.loss()
     forbidden = numpy.ones((9, 9), dtype=bool)
@@ -120,28 +96,19 @@ def test_crf_loss_ignores_forbidden_transitions_and_writes_to_no_input() -> None
             forbidden[pair] = False
     assert not d_transitions[forbidden].any()
     batch.transitions[forbidden] = numpy.nan
-    for array in (batch.scores, batch.lengths, batch.transitions, batch.gold):
-        array.setflags(write=False)
     other = batch.loss()
     assert loss == other[0]
     assert_array_equal(d_scores, other[1])
     assert_array_equal(d_transitions, other[2])
 
 
-@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
-def test_crf_loss_takes_no_tokens(lengths: list[int]) -> None:
-    batch = Batch(lengths)
-    loss, d_scores, d_transitions = batch.loss()
+@pytest.mark.parametrize(("lengths", "labels"), [([], 2), ([0, 0], 2), ([3, 2], 0)])
+def test_crf_loss_of_no_tokens_and_of_no_labels_is_0(lengths: list[int], labels: int) -> None:
+    loss, d_scores, d_transitions = Batch(lengths, labels).loss()
+    nO = 4 * labels + 1
     assert loss == 0
-    assert d_scores.shape == (0, 9)
-    assert_array_equal(d_transitions, numpy.zeros((9, 9)))
-
-
-def test_docs_without_labels_have_one_sequence() -> None:
-    loss, d_scores, d_transitions = Batch([3, 2], 0).loss()
-    assert loss == 0
-    assert_array_equal(d_scores, numpy.zeros((5, 1)))
-    assert_array_equal(d_transitions, [[0]])
+    assert_array_equal(d_scores, numpy.zeros((sum(lengths), nO)))
+    assert_array_equal(d_transitions, numpy.zeros((nO, nO)))
 
 
 @pytest.mark.parametrize("scale", [2, 500])
@@ -251,12 +218,9 @@ def test_cross_entropy_is_that_of_a_loop(
     assert_allclose(d_scores, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("missing", [[], [0, 4], [0, 1, 2, 3, 4, 5]])
-def test_cross_entropy_has_the_gradient_of_central_differences(
-    passes: int, missing: list[int]
-) -> None:
-    scores, gold = random_scores(passes), without(GOLD, *missing)
+def test_cross_entropy_has_the_gradient_of_central_differences(missing: list[int]) -> None:
+    scores, gold = random_scores(3), without(GOLD, *missing)
     _, d_scores = cross_entropy(scores, gold)
     expected = differences(lambda: cross_entropy(scores, gold)[0], scores)
     assert_allclose(d_scores, expected, atol=1e-8)
@@ -267,16 +231,13 @@ def test_cross_entropy_has_the_gradient_of_central_differences(
 
 @pytest.mark.parametrize("missing", [[], [1, 4], [0, 1, 2, 3, 4, 5]])
 def test_crf_losses_are_the_mean_over_passes(missing: list[int]) -> None:
-    scores = random_scores(3).astype("float32")
-    transitions = random_scores(1, 9)[0].astype("float32")
-    gold = without(GOLD, *missing)
-    loss, d_scores, d_transitions = crf_losses(scores, LENGTHS, transitions, gold)
-    passes = [crf_loss(each, LENGTHS, transitions, gold) for each in scores]
-    assert d_scores.dtype == d_transitions.dtype == "float32"
-    assert_allclose(loss, sum(each[0] for each in passes) / 3)
-    assert_allclose(d_scores, numpy.array([each[1] for each in passes]) / 3, atol=1e-7)
-    expected = numpy.mean([each[2] for each in passes], axis=0)
-    assert_allclose(d_transitions, expected, atol=1e-6)
+    scores, transitions, gold = random_scores(3), random_scores(1, 9)[0], without(GOLD, *missing)
+    means = crf_losses(scores, LENGTHS, transitions, gold)
+    passes = [crf_loss(of_pass, LENGTHS, transitions, gold) for of_pass in scores]
+    losses, d_scores, d_transitions = zip(*passes, strict=True)
+    assert_allclose(means[0], sum(losses) / 3)
+    assert_allclose(means[1], numpy.array(d_scores) / 3, atol=1e-7)
+    assert_allclose(means[2], sum(d_transitions) / 3, atol=1e-6)
 
 
 @pytest.mark.parametrize("missing", [[], [1, 4]])
@@ -288,37 +249,7 @@ def test_crf_losses_have_the_gradients_of_central_differences(missing: list[int]
         assert_allclose(gradient, expected, atol=1e-7)
 
 
-# All of them
-
-
-def test_losses_write_to_nothing_passed_in() -> None:
-    scores, transitions = random_scores(2), random_scores(1, 9)[0]
-    gold, lengths = without(GOLD, 1), LENGTHS.copy()
-    for array in (scores, transitions, gold, lengths):
-        array.setflags(write=False)
-    results = (
-        *cross_entropy(scores, gold)[1:],
-        *crf_losses(scores, lengths, transitions, gold)[1:],
-    )
-    for gradient in results:  # no view of what was passed in
-        gradient += 1
-
-
-def test_losses_are_the_same_on_all_devices(ops: Ops) -> None:
-    scores, transitions = random_scores(2), random_scores(1, 9)[0]
-    gold = without(GOLD, 1)
-    there, transitions_there = ops.asarray(scores), ops.asarray(transitions)
-    for results, expected in (
-        (cross_entropy(there, gold), cross_entropy(scores, gold)),
-        (
-            crf_losses(there, LENGTHS, transitions_there, gold),
-            crf_losses(scores, LENGTHS, transitions, gold),
-        ),
-    ):
-        assert_allclose(results[0], expected[0])
-        for gradient, reference in zip(results[1:], expected[1:], strict=True):
-            assert isinstance(gradient, type(there))
-            assert_allclose(to_numpy(gradient), reference, atol=1e-6)
+# Both losses, and probabilities
 
 
 def all_entities(lengths: list[int], num_labels: int) -> Entities:
@@ -331,6 +262,12 @@ def all_entities(lengths: list[int], num_labels: int) -> Entities:
         for label in range(num_labels)
     ]
     return Entities(*numpy.array(spans, dtype="int64").reshape((-1, 3)).T)
+
+
+def tags_of(start: int, end: int, label: int, num_labels: int) -> list[int]:
+    """Number the tags of an entity: those of B, I, L and U lie side by side."""
+    kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
+    return [1 + "BILU".index(kind) * num_labels + label for kind in kinds]
 
 
 def keeps(tags: tuple[int, ...], doc: slice, names: list[str], constraints: Constraints) -> bool:
@@ -357,8 +294,7 @@ def brute_force_marginals(
         doc = slice(ends[i] - batch.lengths[i], ends[i])
         every = valid_sequences(num_labels, int(batch.lengths[i]))
         every = [tags for tags in every if keeps(tags, doc, names, batch.constraints)]
-        kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
-        wanted = tuple(names.index(f"{kind}-{'XYZ'[label]}") for kind in kinds)
+        wanted = tuple(tags_of(start, end, label, num_labels))
         inside = slice(start - doc.start, end - doc.start)
         _, weighted = probabilities(batch.scores[doc], transitions, every)
         found.append(sum(p for tags, p in weighted if tags[inside] == wanted))
@@ -383,45 +319,6 @@ def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: boo
     assert_allclose(marginals, brute_force_marginals(batch, transitions, entities), atol=1e-6)
 
 
-def test_entity_marginals_of_a_batch_are_those_of_its_docs_one_by_one() -> None:
-    lengths = [3, 30, 0, 17, 1, 30]
-    batch = Batch(lengths, 4)
-    entities = all_entities(lengths, 4)
-    marginals = entity_marginals(
-        batch.scores, batch.lengths, batch.transitions, entities, batch.constraints
-    )
-    for end, length in zip(numpy.cumsum(lengths), lengths, strict=True):
-        doc = slice(end - length, end)
-        mine = (entities.starts >= doc.start) & (entities.ends <= doc.stop)
-        starts, ends, labels = (array[mine] for array in entities)
-        alone = entity_marginals(
-            batch.scores[doc],
-            numpy.array([length]),
-            batch.transitions,
-            Entities(starts - doc.start, ends - doc.start, labels),
-            Constraints(*(known[doc] for known in batch.constraints)),
-        )
-        assert_allclose(marginals[mine], alone, atol=1e-6)
-
-
-@pytest.mark.parametrize("size", [2, 6])
-def test_entity_marginals_count_the_transitions_within_an_entity(size: int) -> None:
-    names, first, length = tag_names("WX"), 2, 10
-    kinds = "U" if size == 1 else "B" + "I" * (size - 2) + "L"
-    known = numpy.full(length, MISSING)
-    known[first : first + size] = [names.index(f"{kind}-X") for kind in kinds]
-    scores = numpy.zeros((length, len(names)), dtype="float32")
-    scores[numpy.flatnonzero(known != MISSING), known[known != MISSING]] = 3
-    transitions = Batch([length]).transitions
-    one = Entities(*numpy.array([[first], [first + size], [1]]))
-    none = Constraints(*numpy.zeros((3, length), dtype=bool))
-    found = entity_marginals(scores, numpy.array([length]), transitions, one, none)
-    paths = [log_total(scores, transitions, tags) for tags in (known, numpy.full(length, MISSING))]
-    expected = numpy.exp(paths[0] - paths[1])
-    assert expected > 0.01
-    assert_allclose(found, [expected], rtol=1e-5)
-
-
 @pytest.mark.parametrize("scale", [2, 500])
 def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: int) -> None:
     batch = Batch([5000, 3], 4, scale=scale)
@@ -432,13 +329,11 @@ def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: in
     constraints = Constraints(*numpy.zeros((3, 5003), dtype=bool))
     marginals = entity_marginals(batch.scores, batch.lengths, None, entities, constraints)
     scores, none = batch.scores[:5000], numpy.zeros((17, 17))
-    names = tag_names("WXYZ")
     total = log_total(scores, none, numpy.full(5000, MISSING))
     expected = []
     for start, end, label in zip(*entities, strict=True):
         known = numpy.full(5000, MISSING)
-        kinds = "U" if end == start + 1 else "B" + "I" * (end - start - 2) + "L"
-        known[start:end] = [names.index(f"{kind}-{'WXYZ'[label]}") for kind in kinds]
+        known[start:end] = tags_of(start, end, label, 4)
         expected.append(numpy.exp(log_total(scores, none, known) - total))
     assert max(expected) > 0.05
     assert_allclose(marginals, expected, rtol=1e-5, atol=1e-9)
@@ -453,31 +348,36 @@ def test_entity_marginals_are_at_most_1_where_sums_of_scores_are_rounded() -> No
     assert marginals.max() == 1
 
 
-@pytest.mark.parametrize("lengths", [[], [0], [0, 0], [3]])
-def test_confidences_take_no_entities(lengths: list[int]) -> None:
-    batch = Batch(lengths)
-    none = Entities(*numpy.zeros((3, 0), dtype="int64"))
-    marginals = entity_marginals(
-        batch.scores, batch.lengths, batch.transitions, none, batch.constraints
-    )
-    assert marginals.shape == (0,)
-
-
-def test_confidences_write_to_nothing_passed_in() -> None:
-    batch = Batch([4, 3])
-    entities = all_entities([4, 3], 2)
-    arrays = (batch.scores, batch.lengths, batch.transitions, *entities, *batch.constraints)
-    for array in arrays:
+def test_losses_and_probabilities_are_the_same_on_all_devices_and_write_to_no_input(
+    ops: Ops,
+) -> None:
+    scores, transitions = random_scores(2), random_scores(1, 9)[0]
+    gold, lengths, batch = without(GOLD, 1), LENGTHS.copy(), Batch([12, 0, 7, 1])
+    entities = all_entities(batch.lengths.tolist(), 2)
+    arrays = (scores, transitions, gold, lengths, batch.scores, batch.transitions, *entities)
+    for array in (*arrays, *batch.constraints):
         array.setflags(write=False)
-    arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
-    assert len(entity_marginals(batch.scores, *arguments)) == len(entities.starts)
-
-
-def test_confidences_are_the_same_on_all_devices(ops: Ops) -> None:
-    lengths = [12, 0, 7, 1]
-    batch = Batch(lengths, 4)
-    scores, transitions = ops.asarray(batch.scores), ops.asarray(batch.transitions)
-    entities = all_entities(lengths, 4)
-    arguments = (batch.lengths, batch.transitions, entities, batch.constraints)
-    marginals = entity_marginals(scores, batch.lengths, transitions, entities, batch.constraints)
+    there, transitions_there = ops.asarray(scores), ops.asarray(transitions)
+    for results, expected in (
+        (cross_entropy(there, gold), cross_entropy(scores, gold)),
+        (
+            crf_losses(there, lengths, transitions_there, gold),
+            crf_losses(scores, lengths, transitions, gold),
+        ),
+    ):
+        assert_allclose(results[0], expected[0])
+        for gradient, reference in zip(results[1:], expected[1:], strict=True):
+            assert isinstance(gradient, type(there))
+            assert_allclose(to_numpy(gradient), reference, atol=1e-6)
+            gradient += 1  # no view of what was passed in
+    arguments = batch.lengths, batch.transitions, entities, batch.constraints
+    marginals = entity_marginals(
+        ops.asarray(batch.scores),
+        batch.lengths,
+        ops.asarray(batch.transitions),
+        entities,
+        batch.constraints,
+    )
     assert_allclose(marginals, entity_marginals(batch.scores, *arguments), atol=1e-6)
+    none = Entities(*numpy.zeros((3, 0), dtype="int64"))
+    assert entity_marginals(batch.scores, *arguments[:2], none, batch.constraints).shape == (0,)

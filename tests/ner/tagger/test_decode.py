@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.ner.biluo import Constraints, may_follow, num_labels, tag_columns, tag_names
 from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf, decode_greedy
 
@@ -158,7 +159,7 @@ def test_decode_crf_finds_the_best_tags(batch: Batch) -> None:
     assert crf(batch).tolist() == expected
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(5))
 def test_decode_crf_finds_the_best_tags_where_transitions_decide(seed: int) -> None:
     batch = random_batch([5, 4], 9, seed)
     batch = batch._replace(transitions=2 * batch.transitions)
@@ -243,6 +244,8 @@ def test_decode_greedy_keeps_whole_entities(best: str, kept: str) -> None:
 @pytest.mark.parametrize("nO", [1, 17, 73])
 def test_decoders_keep_to_what_is_allowed_in_long_docs(decode: Decoder, nO: int) -> None:
     batch = random_batch([300, 0, 150, 1, 300], nO)
+    for array in (batch.scores, batch.lengths, batch.transitions, *batch.constraints):
+        array.flags.writeable = False
     check_valid(decode(batch), batch)
 
 
@@ -251,14 +254,6 @@ def test_decoders_keep_to_what_is_allowed_in_long_docs(decode: Decoder, nO: int)
 def test_decoders_decode_a_batch_as_its_docs_one_by_one(decode: Decoder, batch: Batch) -> None:
     alone = [tag for doc in split(batch) for tag in decode(doc)]
     assert decode(batch).tolist() == alone
-
-
-@DECODERS
-@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
-@pytest.mark.parametrize("nO", [1, 5])
-def test_decoders_take_no_tokens(decode: Decoder, lengths: list[int], nO: int) -> None:
-    tags = decode(random_batch(lengths, nO))
-    assert tags.tolist() == [] and tags.dtype == "int64"
 
 
 @DECODERS
@@ -273,9 +268,29 @@ def test_decoders_find_the_same_where_all_scores_of_a_token_are_higher(decode: D
     numpy.testing.assert_array_equal(decode(changed), decode(batch))
 
 
-@DECODERS
-def test_decoders_write_to_nothing_passed_in(decode: Decoder) -> None:
-    batch = random_batch([6, 4], 9)
-    for array in (batch.scores, batch.lengths, batch.transitions, *batch.constraints):
-        array.flags.writeable = False
-    check_valid(decode(batch), batch)
+# The compiled decoder, and its twin in arrays
+
+
+def decode_with(kernels: str, decode: Decoder, batch: Batch) -> numpy.ndarray:
+    former = use_kernels(kernels)
+    try:
+        return decode(batch)
+    finally:
+        use_kernels(former)
+
+
+@pytest.mark.parametrize("decode", [constrained, crf])
+@given(batch=batches(st.integers(0, 3), max_tokens=12))
+def test_all_kernels_find_the_same_tags(decode: Decoder, batch: Batch) -> None:
+    expected = decode_with("none", decode, batch).tolist()
+    for kernels in available_kernels():
+        assert decode_with(kernels, decode, batch).tolist() == expected
+
+
+@pytest.mark.parametrize("decode", [constrained, crf])
+def test_labels_without_examples_are_never_best(decode: Decoder) -> None:
+    batch = random_batch([30, 1, 8], 4 * 3 + 1)
+    batch.scores[:, 2::3] = -numpy.inf  # of one label
+    for kernels in available_kernels():
+        tags = decode_with(kernels, decode, batch)
+        assert numpy.isfinite(batch.scores[numpy.arange(len(tags)), tags]).all()

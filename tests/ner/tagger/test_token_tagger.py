@@ -1,3 +1,6 @@
+"""The layer token_tagger: its scores, its gradients, and what it refuses."""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -145,9 +148,15 @@ def test_predictions_are_the_last_scores_of_training_without_dropout(
     assert_allclose(predicted[0], scores[-1], atol=1e-5)
 
 
-def test_passes_are_asked_for_only_where_the_encoder_is_known() -> None:
+@pytest.mark.parametrize("more", [False, True])
+def test_passes_are_asked_for_only_where_the_encoder_is_known_and_last(more: bool) -> None:
     tok2vec = chain(embed_symbols(), dilated())  # without the refs of spacy.Tok2Vec.v2
     tok2vec.set_dim("nO", WIDTH)
+    if more:
+        whole = build_Tok2Vec_model(embed_symbols(), dilated())
+        tok2vec = chain(*whole.layers, with_array(Linear(WIDTH, WIDTH)))
+        for name in ("embed", "encode"):
+            tok2vec.set_ref(name, whole.get_ref(name))
     model = token_tagger(tok2vec, Linear(), every_pass=True, transitions=False)
     model.set_dim("nO", TAGS)
     model.initialize(X=make_docs([4]))
@@ -211,23 +220,9 @@ def test_gradients_through_other_encoders_equal_central_differences() -> None:
     check_param_gradients(model, make_docs([3, 0, 4]), lambda scores: scores, eps=1e-3, atol=1e-2)
 
 
-def test_gradient_of_another_shape_is_refused() -> None:
-    model = build(dilated())
-    _, backprop = model.begin_update(make_docs([3]))
-    for shape in ((1, 3, TAGS), (REPEATS, 2, TAGS), (REPEATS, 3, TAGS + 1), (3 * REPEATS, TAGS)):
-        with pytest.raises(ValueError, match=r"Shape mismatch in backprop. Y: \(3, 3, 5\)"):
-            backprop(numpy.zeros(shape, dtype="float32"))
-
-
-def test_prediction_has_no_way_back() -> None:
-    scores, backprop = build(dilated())(make_docs([3]), is_train=False)
-    with pytest.raises(ValueError, match="'token_tagger' cannot go back from a prediction"):
-        backprop(scores)
-
-
 @ENCODERS
 @pytest.mark.parametrize("every_pass", [False, True])
-@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+@pytest.mark.parametrize("lengths", [[], [0, 0]])
 def test_no_tokens_are_legal(ops: Ops, encode: Any, every_pass: bool, lengths: list[int]) -> None:
     model = build(encode(), every_pass=every_pass)
     set_dropout_rate(model, 0.5)
@@ -261,19 +256,6 @@ def test_a_round_trip_keeps_predictions_and_leaves_settings_of_training() -> Non
     assert len(fresh.begin_update(docs)[0]) == 1
 
 
-def test_what_comes_after_the_encoder_is_trained_as_it_predicts() -> None:
-    tok2vec = build_Tok2Vec_model(embed_symbols(), dilated())
-    longer = chain(*tok2vec.layers, with_array(Linear(WIDTH, WIDTH)))
-    for name in ("embed", "encode"):
-        longer.set_ref(name, tok2vec.get_ref(name))
-    model = token_tagger(longer, Linear(), every_pass=True, transitions=False)
-    model.set_dim("nO", TAGS)
-    docs = make_docs([4, 2])
-    randomize(model.initialize(X=docs))
-    scores, _ = model.begin_update(docs)
-    assert_allclose(scores, model.predict(docs), rtol=1e-5)
-
-
 def test_width_is_that_of_the_vectors_where_tok2vec_does_not_say() -> None:
     silent: Model = Model(
         "silent",
@@ -288,3 +270,44 @@ def test_width_is_that_of_the_vectors_where_tok2vec_does_not_say() -> None:
     vectors = numpy.concatenate(silent.predict(docs))
     assert_allclose(model.predict(docs)[0], affine(model, vectors), atol=1e-4)
     assert model.predict([]).shape == (1, 0, TAGS)
+
+
+def gives(vectors: Callable[[Any], Any]) -> Model:
+    return Model("mine", lambda model, docs, is_train: (vectors(docs), lambda dY: []))
+
+
+def initialize(tok2vec: Model) -> None:
+    model = token_tagger(tok2vec, Model("out", len), every_pass=True, transitions=False)
+    model.set_dim("nO", TAGS)
+    model.initialize(X=make_docs([7, 4]))
+
+
+def backprop_of(shape: tuple[int, ...], *, is_train: bool = True) -> None:
+    _, backprop = build(dilated())(make_docs([3]), is_train)
+    backprop(numpy.zeros(shape, dtype="float32"))
+
+
+ARRAY = numpy.zeros((7, 4), dtype="float32")
+NO_VECTORS = r"expected of model\.tok2vec, 'mine', a list with an array .*, was: .*"
+MISMATCH = r"Shape mismatch in backprop. Y: \(3, 3, 5\)"
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: initialize(gives(lambda docs: ARRAY)), rf"{NO_VECTORS}ndarray of shape \(7, 4\)"),
+    (lambda: initialize(gives(lambda docs: 3)), f"{NO_VECTORS}int of shape unknown"),
+    (lambda: initialize(gives(lambda docs: [ARRAY[:1]])), r"shapes \[\(1, 4\)\] for docs of \[7\]"),
+    (lambda: initialize(gives(lambda docs: [])), r"shapes \[\] for docs of \[7\] tokens"),
+    (lambda: initialize(gives(lambda docs: ["no array"])), r"shapes \[\(\)\] for docs of"),
+    (lambda: backprop_of((1, 3, TAGS)), MISMATCH),
+    (lambda: backprop_of((REPEATS, 2, TAGS)), MISMATCH),
+    (lambda: backprop_of((REPEATS, 3, TAGS + 1)), MISMATCH),
+    (lambda: backprop_of((3 * REPEATS, TAGS)), MISMATCH),
+    (
+        lambda: backprop_of((1, 3, TAGS), is_train=False),
+        "'token_tagger' cannot go back from a prediction",
+    ),
+]
+
+
+@pytest.mark.parametrize(("do", "message"), REFUSED)
+def test_refusals(do: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        do()

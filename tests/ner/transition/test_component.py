@@ -4,7 +4,6 @@ import pickle
 import re
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -160,65 +159,14 @@ def test_files_of_one_are_files_of_the_other(factory: str, tmp_path: Path) -> No
     assert_equal(found(other.from_disk(tmp_path / "nlp")), expected)
     assert_equal(found(as_other(nlp).from_bytes(nlp.to_bytes())), expected)
     of_pipe = as_other(nlp)
-    pipe_of(of_pipe).from_disk(pipe_of_saved(nlp, tmp_path / "pipe"))
+    pipe_of(of_pipe).from_disk(tmp_path / "nlp" / "ner", exclude=["vocab"])
     assert_equal(found(of_pipe), expected)
     pickled: Any = pickle.loads(pickle.dumps(nlp))
     assert_equal(found(pickled), expected)
     assert pipe_of(other).to_bytes(exclude=["vocab"]) == pipe_of(nlp).to_bytes(exclude=["vocab"])
 
 
-def pipe_of_saved(nlp: Language, path: Path) -> Path:
-    pipe_of(nlp).to_disk(path)
-    return path
-
-
-# Labels
-
-
-def test_labels_are_those_of_ner() -> None:
-    nlps = [trained(factory, steps=1) for factory in KINDS]
-    for nlp in nlps:
-        pipe_of(nlp).add_label("NEW")
-        nlp(TEXTS[0])
-    theirs, ours = (pipe_of(nlp) for nlp in nlps)
-    assert ours.labels == theirs.labels == ("GPE", "NEW", "PER")
-    assert ours.label_data == theirs.label_data
-    assert ours.move_names == theirs.move_names
-
-
-def test_labels_given_to_initialize_are_those_of_ner(tmp_path: Path) -> None:
-    srsly.write_json(tmp_path / "ner.json", pipe_of(trained("ner", steps=1)).label_data)
-    labels = {"@readers": "spacy.read_labels.v1", "path": str(tmp_path / "ner.json")}
-    names = []
-    for factory in KINDS:
-        nlp = blank(factory)
-        nlp.config["initialize"]["components"]["ner"] = {"labels": labels}
-        one = examples_of(nlp)[:1]
-        nlp.initialize(partial(list, one))
-        names.append(pipe_of(nlp).move_names)
-    assert names[0] == names[1]
-    assert "B-GPE" in names[0]
-
-
-def test_label_added_after_training_is_learned() -> None:
-    nlp = trained("batch_ner")
-    pipe_of(nlp).add_label("ORG")
-    doc = Doc(nlp.vocab, words=["Acme", "grew"], ents=["B-ORG", "O"])
-    example = Example(nlp.make_doc("Acme grew"), doc)
-    sgd = nlp.resume_training()
-    sgd.learn_rate = 0.02
-    for _ in range(30):
-        nlp.update([example], sgd=sgd)
-    assert [ent.label_ for ent in nlp("Acme grew").ents] == ["ORG"]
-
-
 # In pipelines
-
-
-def test_processes_find_the_same_entities() -> None:
-    nlp = trained("batch_ner")
-    docs = list(nlp.pipe(TEXTS, n_process=2, batch_size=2))
-    assert_equal(annotations(docs), found(nlp))
 
 
 def test_rulers_in_front_of_it_set_entities_that_stay() -> None:
@@ -232,18 +180,6 @@ def test_rulers_in_front_of_it_set_entities_that_stay() -> None:
     assert_equal(results[1], results[0])
 
 
-def test_beams_score_entities() -> None:
-    nlp = trained("batch_ner", beam_width=4, beam_density=0.0001)
-    pipe = pipe_of(nlp)
-    docs = [nlp.make_doc(text) for text in TEXTS if text]
-    beams = pipe.predict(docs)
-    pipe.set_annotations(docs, beams)
-    scores = pipe.scored_ents(beams)
-    for doc, of_doc in zip(docs, scores, strict=True):
-        assert {(ent.start, ent.end, ent.label_) for ent in doc.ents} <= set(of_doc)
-    assert all(0 < score < 1.0001 for of_doc in scores for score in of_doc.values())
-
-
 def test_listeners_share_the_vectors_of_tokens() -> None:
     nlp = trained("batch_ner", LISTENER)
     expected = found(nlp)
@@ -252,19 +188,6 @@ def test_listeners_share_the_vectors_of_tokens() -> None:
     assert_equal(found(other), expected)
     nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
     assert_equal(found(nlp), expected)
-
-
-def test_component_may_be_sourced_and_frozen() -> None:
-    source = trained("batch_ner")
-    nlp = spacy.blank("en")
-    nlp.add_pipe("ner", source=source)
-    assert_equal(found(nlp), found(source))
-    before = pipe_of(nlp).model.to_bytes()
-    nlp.add_pipe("tagger").add_label("X")  # type: ignore[attr-defined]
-    with nlp.select_pipes(disable=["ner"]):
-        docs = [Doc(nlp.vocab, words=["a"], tags=["X"])]
-        nlp.initialize(lambda: [Example(nlp.make_doc("a"), doc) for doc in docs])
-    assert pipe_of(nlp).model.to_bytes() == before
 
 
 def test_commands_of_spacy_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,18 +10,23 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from spacy.pipeline._parser_internals.ner import BiluoPushDown
 from spacy.pipeline._parser_internals.stateclass import StateClass
-from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.transition.costs import INVALID, costs_of, outside_costs
 from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
-from spacy_multihash.ner.transition.training import TrainingBatch, prepare
-from tests.helpers.transition_training import LABELS, VOCAB, WRONG, examples
+from spacy_multihash.ner.transition.training import prepare
+from tests.helpers.transition_training import (
+    LABELS,
+    VOCAB,
+    WRONG,
+    examples,
+    plain_example,
+)
 
 BATCHES = st.lists(examples(), min_size=1, max_size=3)
 
 
-class Found(NamedTuple):
+class Seen(NamedTuple):
     """What spaCy's actions cost in a state; 9000 for one that is not valid.
 
     start, label: Of the open entity, -1 for none.
@@ -40,7 +45,7 @@ def make_moves() -> BiluoPushDown:
 
 def reachable(
     moves: BiluoPushDown, example: Example, offset: int, labels: Sequence[str]
-) -> Iterator[Found]:
+) -> Iterator[Seen]:
     """Visit all states that valid actions lead to, each once."""
     names = [moves.get_class_name(column) for column in range(moves.n_moves)]
     (state,) = moves.init_batch([example.predicted])
@@ -54,7 +59,7 @@ def reachable(
             continue
         seen.add((token, start, label))
         costs = [moves.get_cost(state, gold, column) for column in range(moves.n_moves)]
-        yield Found(offset + token, start if start < 0 else offset + start, label, costs)
+        yield Seen(offset + token, start if start < 0 else offset + start, label, costs)
         for name, cost in zip(names, costs, strict=True):
             assert moves.is_valid(state, name) == (cost < 9000)
             if cost == 9000:
@@ -68,11 +73,6 @@ def reachable(
                 waiting.append((following, *((start, label) if kind == "I" else (-1, -1))))
 
 
-def taught(moves: BiluoPushDown, batch: list[Example]) -> TrainingBatch:
-    """Read off a batch what it teaches; without cuts nothing is refused."""
-    return prepare(batch, read_actions(moves), WRONG, 0)
-
-
 @settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow])
 @given(BATCHES)
 def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
@@ -80,7 +80,7 @@ def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
     if not batch:
         return
     moves = make_moves()
-    gold, rules, actions, _ = taught(moves, batch)
+    gold, rules, actions, _ = prepare(batch, read_actions(moves), WRONG, 0)
     states, offset = [], 0
     for example in batch:
         states += reachable(moves, example, offset, actions.labels)
@@ -91,13 +91,6 @@ def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
     assert_array_equal(costs_of(gold, rules, actions, tokens, starts, labels), expected)
 
 
-def known_wrong(*spans: tuple[int, int]) -> Example:
-    words = ["a"] * 4
-    doc = Doc(VOCAB, words=words, ents=["O"] * 4)
-    doc.spans[WRONG] = [Span(doc, start, end, label="B") for start, end in spans]
-    return Example(Doc(VOCAB, words=words), doc)
-
-
 @pytest.mark.parametrize(
     ("span", "expected"),
     [((0, 1), ["U-B"]), ((0, 2), []), ((2, 4), ["B-B"]), ((2, 3), ["B-B", "U-B"])],
@@ -106,8 +99,8 @@ def test_first_action_of_a_wrong_entity_costs_one_more_where_it_can_be_told(
     span: tuple[int, int], expected: list[str]
 ) -> None:
     # For B that is where only one token is left. spaCy does not ask which entity it would be
-    moves = make_moves()
-    gold, rules, actions, _ = taught(moves, [known_wrong(span, span)])
+    moves, example = make_moves(), plain_example("OOOO", (*span, "B"), (*span, "B"))
+    gold, rules, actions, _ = prepare([example], read_actions(moves), WRONG, 0)
     (costs,) = outside_costs(gold, rules, actions, numpy.array(span[:1]))
     names = [moves.get_class_name(column) for column in numpy.flatnonzero(costs == 2)]
     assert sorted(names) == expected

@@ -17,6 +17,7 @@ from spacy_multihash.ner.transition.rules import (
     valid_inside,
 )
 from spacy_multihash.ner.transition.states import Batch
+from tests.helpers.action_sequences import batch_of
 from tests.helpers.transition import (
     Case,
     Token,
@@ -40,10 +41,7 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def read(case: Case, tokens: list) -> Batch:
     ours = recognizer(BatchEntityRecognizer, case)
-    assert isinstance(ours, BatchEntityRecognizer)
-    batch = ours._compute(make_docs(ours.vocab, tokens), finite=False)
-    assert batch is not None
-    return batch
+    return batch_of(ours, make_docs(ours.vocab, tokens))
 
 
 def reference(batch: Batch, parts: Parts, mask: numpy.ndarray | None) -> dict[int, tuple]:

@@ -8,20 +8,19 @@ import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
-from spacy.pipeline import EntityRecognizer
 from spacy.training import Example
 from thinc.api import SGD, Model, Optimizer, fix_random_seed
 
+from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.spacy_pipelines import CNN, LISTENER, TOK2VEC
 from tests.helpers.tagger_ner import TEXTS, entities_of, examples_of, gold
+from tests.helpers.transition import Case
 from tests.helpers.transition_training import (
-    Setup,
-    Stepwise,
+    SETUP,
     assert_same_gradients,
     gradients,
     ours,
-    recognizer,
-    seeded,
+    theirs,
     without_state_dropout,
 )
 
@@ -47,18 +46,10 @@ def fit(
     batch = examples_of(nlp)
     adam = nlp.initialize(lambda: batch)
     adam.learn_rate = 0.01
-    found = []
     random.seed(0)
-    for _ in range(steps):
-        losses = nlp.update(examples_of(nlp), sgd=sgd or adam, **options)
-        found.append(float(losses["ner"]))
-    return found
-
-
-def recognizer_of(nlp: Language) -> EntityRecognizer:
-    pipe = nlp.get_pipe("ner")
-    assert isinstance(pipe, EntityRecognizer)
-    return pipe
+    return [
+        float(nlp.update(examples_of(nlp), sgd=sgd or adam, **options)["ner"]) for _ in range(steps)
+    ]
 
 
 def weights_of(model: Model) -> list[numpy.ndarray]:
@@ -69,41 +60,43 @@ def all_weights(nlp: Language) -> list[numpy.ndarray]:
     return [w for _, pipe in nlp.pipeline for w in weights_of(pipe.model)]  # type: ignore[attr-defined]
 
 
-def assert_same_weights(one: list[numpy.ndarray], other: list[numpy.ndarray]) -> None:
-    for found, expected in zip(one, other, strict=True):
-        assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+def assert_same_weights(given: list[numpy.ndarray], expected: list[numpy.ndarray]) -> None:
+    for values, others in zip(given, expected, strict=True):
+        assert_allclose(values, others, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("cut_size", [0, 3, 100])
-def test_learns_a_few_sentences(cut_size: int) -> None:
-    nlp = blank("batch_ner", update_with_oracle_cut_size=cut_size)
+def test_learns_a_few_sentences_the_same_with_the_same_seed(cut_size: int) -> None:
+    weights = []
+    for _ in range(2):
+        nlp = blank("batch_ner", update_with_oracle_cut_size=cut_size)
+        fit(nlp, steps=3, drop=0.1)
+        weights.append(all_weights(nlp))
+    for values, others in zip(*weights, strict=True):
+        assert_array_equal(values, others)
     losses = fit(nlp, steps=60, drop=0.1)
     assert losses[-1] < 0.1 * losses[0]
     assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
 
 
-def test_same_seed_gives_the_same_weights() -> None:
-    one, other = blank("batch_ner"), blank("batch_ner")
-    for nlp in (one, other):
-        fix_random_seed(0)
-        fit(nlp, steps=5, drop=0.2)
-    for found, expected in zip(all_weights(one), all_weights(other), strict=True):
-        assert_array_equal(found, expected)
-
-
 @pytest.mark.parametrize("listens", [False, True])
 def test_weights_become_those_of_spacys_ner(listens: bool) -> None:
-    found = []
+    outcomes = []
     with without_state_dropout():
         for factory, config in FACTORIES.items():
             nlp = blank(factory, listens=listens, **config)
             fit(nlp, steps=0)
             before = all_weights(nlp)
             sgd = SGD(0.01, L2=0.0, grad_clip=0.0)
-            found.append((fit(nlp, sgd, steps=20), all_weights(nlp)))
-    (losses, weights), (our_losses, our_weights) = found
+            of_steps = fit(nlp, sgd, steps=20)
+            weights = all_weights(nlp)
+            nlp.resume_training(sgd=sgd)
+            rehearsed = nlp.rehearse(examples_of(nlp), sgd=sgd)
+            outcomes.append(([*of_steps, rehearsed["ner"]], weights, all_weights(nlp)))
+    (losses, weights, after), (our_losses, our_weights, our_after) = outcomes
     assert our_losses == pytest.approx(losses, rel=1e-3)
     assert_same_weights(our_weights, weights)
+    assert_same_weights(our_after, after)
     # Each of them moved further than they may differ
     moved = [abs(a - b).max() for a, b in zip(before, weights, strict=True)]
     assert min(moved) > 1e-3
@@ -118,47 +111,30 @@ def test_learns_from_frozen_vectors_of_another_component() -> None:
     sgd.learn_rate = 0.02
     for _ in range(60):
         nlp.update(examples_of(nlp), sgd=sgd, exclude=["tok2vec"], annotates=["tok2vec"])
-    for one, other in zip(before, weights_of(vectors), strict=True):
-        assert_array_equal(one, other)
+    for values, others in zip(before, weights_of(vectors), strict=True):
+        assert_array_equal(values, others)
     assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
-
-
-def test_rehearsal_is_spacys() -> None:
-    found = []
-    with without_state_dropout():
-        for factory, config in FACTORIES.items():
-            nlp = blank(factory, **config)
-            sgd = SGD(0.01, L2=0.0, grad_clip=0.0)
-            fit(nlp, sgd, steps=5)
-            nlp.resume_training(sgd=sgd)
-            nlp.update(examples_of(nlp), sgd=sgd)
-            losses = nlp.rehearse(examples_of(nlp), sgd=sgd)
-            found.append((losses, weights_of(recognizer_of(nlp).model)))
-    (losses, weights), (our_losses, our_weights) = found
-    assert losses["ner"] > 0
-    assert our_losses == pytest.approx(losses, rel=1e-3)
-    assert_same_weights(our_weights, weights)
 
 
 @pytest.mark.parametrize("update_prob", [0.0, 0.5, 1.0])
 def test_updates_with_a_beam_are_spacys(update_prob: float) -> None:
-    setup = Setup(cut_size=5)
+    case = Case(("A", "B", "C"), exact=True, scale=0.5, cut_size=5)
     config = {"beam_width": 2, "beam_update_prob": update_prob}
-    components = ours(setup, **config), recognizer(Stepwise, setup, **config)
-    found = []
-    for component in components:
+    outcomes = []
+    for component in (ours(case, **config), theirs(case, **config)):
         examples = examples_of(spacy.blank("en", vocab=component.vocab))
         component.add_label("PER")
         component.add_label("GPE")
         losses: dict[str, float] = {}
-        with seeded(0), without_state_dropout():
+        fix_random_seed(0)
+        with without_state_dropout():
             for _ in range(4):
                 component.update(examples, losses=losses)
-        found.append((losses, gradients(component.model)))
+        outcomes.append((losses, gradients(component.model)))
         docs = [example.predicted for example in examples]
         component.set_annotations(docs, component.predict(docs))
         assert all(doc.has_annotation("ENT_IOB") for doc in docs)
-    (our_losses, our_gradients), (expected, expected_gradients) = found
+    (our_losses, our_gradients), (expected, expected_gradients) = outcomes
     assert our_losses == pytest.approx(expected, rel=1e-4)
     assert_same_gradients(our_gradients, expected_gradients)
 
@@ -175,21 +151,25 @@ class Objective:
 
 
 def test_multitask_objectives_are_updated_as_by_spacys_ner() -> None:
-    found = []
-    for component in (ours(Setup()), recognizer(Stepwise, Setup())):
+    calls = []
+    for component in (ours(SETUP), theirs(SETUP)):
         objective = Objective()
         component.add_multitask_objective(objective)
         examples = examples_of(spacy.blank("en", vocab=component.vocab))
         component.update(examples, drop=0.25)
         component.update([], drop=0.5)
-        found.append(objective.calls)
-    assert found[0] == found[1]
-    assert [drop for _, drop in found[0]] == [0.25, 0.5]
+        calls.append(objective.calls)
+    assert calls[0] == calls[1]
+    assert [drop for _, drop in calls[0]] == [0.25, 0.5]
+
+
+def new_recognizer() -> tuple[BatchEntityRecognizer, list[Example]]:
+    component = ours(Case(("GPE", "PER"), exact=True, scale=0.5))
+    return component, examples_of(spacy.blank("en", vocab=component.vocab))
 
 
 def test_losses_of_other_components_stay_and_ours_are_added_up() -> None:
-    component = ours(Setup(labels=("GPE", "PER")))
-    examples = examples_of(spacy.blank("en", vocab=component.vocab))
+    component, examples = new_recognizer()
     losses = {"other": 2.0}
     assert component.update(examples, losses=losses) is losses
     once = losses["ner"]
@@ -198,13 +178,12 @@ def test_losses_of_other_components_stay_and_ours_are_added_up() -> None:
 
 
 def test_an_optimizer_changes_all_weights_and_none_changes_none() -> None:
-    component = ours(Setup(labels=("GPE", "PER")))
-    examples = examples_of(spacy.blank("en", vocab=component.vocab))
+    component, examples = new_recognizer()
     before = weights_of(component.model)
     for sgd in (None, False):
         component.update(examples, sgd=sgd)
-        for one, other in zip(before, weights_of(component.model), strict=True):
-            assert_array_equal(one, other)
+        for values, others in zip(before, weights_of(component.model), strict=True):
+            assert_array_equal(values, others)
     component.update(examples, sgd=Optimizer(0.01))
     assert all((a != b).any() for a, b in zip(before, weights_of(component.model), strict=True))
     assert not any(values.any() for values in gradients(component.model).values())

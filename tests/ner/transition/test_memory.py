@@ -14,25 +14,19 @@ from spacy_multihash.compute.dispatch import NONE, chosen_kernels
 from tests.helpers.transition import Case, recognizer
 
 pytestmark = pytest.mark.skipif(chosen_kernels() == NONE, reason="needs the kernels")
-LENGTHS = (8_000, 24_000)
-MANY = [f"L{i}" for i in range(100)]
+LENGTHS = (8_000, 16_000)
+CASE = Case(labels=[f"L{i}" for i in range(100)], hidden_width=16, cut_size=100)
 
 
-def build(labels: list[str]) -> BatchEntityRecognizer:
-    ours = recognizer(BatchEntityRecognizer, Case(labels=labels, hidden_width=16))
-    assert isinstance(ours, BatchEntityRecognizer)
-    return ours
-
-
-def bytes_per_token(call: Callable[[int], object], lengths: tuple[int, int] = LENGTHS) -> float:
+def bytes_per_token(call: Callable[[int], object]) -> float:
     """By how many bytes the peak of what a call needs grows for each token."""
     peaks = []
-    for length in lengths:
+    for length in LENGTHS:
         tracemalloc.start()
         call(length)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    return (peaks[1] - peaks[0]) / (lengths[1] - lengths[0])
+    return (peaks[1] - peaks[0]) / (LENGTHS[1] - LENGTHS[0])
 
 
 def long_doc(pipe: EntityRecognizer, length: int) -> Doc:
@@ -40,7 +34,7 @@ def long_doc(pipe: EntityRecognizer, length: int) -> Doc:
 
 
 def test_update_keeps_no_scores_of_a_long_doc() -> None:
-    ours = build(MANY)
+    ours = recognizer(BatchEntityRecognizer, CASE)
     ours.state_dropout = 0.1
     tags = ["B-L0", "I-L0", *["O"] * 8]
 
@@ -54,6 +48,6 @@ def test_update_keeps_no_scores_of_a_long_doc() -> None:
 
 
 def test_greedy_keeps_no_scores_of_a_long_doc() -> None:
-    ours = build(MANY)
+    ours = recognizer(BatchEntityRecognizer, CASE)
     # The rest is what is known of tokens, and their vectors
     assert bytes_per_token(lambda n: ours.predict(long_doc(ours, n))) < 1000

@@ -112,17 +112,6 @@ def test_equal_scores_fall_as_with_spacys_ner(use_upper: bool) -> None:
     numpy.testing.assert_equal(annotations(annotate(ours, docs)), expected)
 
 
-# Docs without tokens
-
-
-def test_batches_without_tokens_are_left_as_they_are() -> None:
-    ours = recognizer(BatchEntityRecognizer, Case())
-    docs = make_docs(ours.vocab, [[], []])
-    assert [len(doc.ents) for doc in annotate(ours, docs)] == [0, 0]
-    assert ours(docs[0]) is docs[0]
-    assert annotate(ours, []) == []
-
-
 # What docs have already
 
 

@@ -12,11 +12,14 @@ from thinc.api import ConfigValidationError
 
 from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.spacy_pipelines import CNN
-from tests.helpers.transition import Case, Token, both, make_docs
+from tests.helpers.transition import Case, Token, make_docs, recognizer
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* encountered in .*:RuntimeWarning")
+CASE = Case(favours={"B": 2.0, "U": 2.0})
 
 
 def tiny(lengths: tuple[int, ...] = (4, 4)) -> tuple[BatchEntityRecognizer, list[Doc]]:
-    _, ours = both(Case(favours={"B": 2.0, "U": 2.0}))
+    ours = recognizer(BatchEntityRecognizer, CASE)
     return ours, make_docs(ours.vocab, [[Token()] * length for length in lengths])
 
 
@@ -47,12 +50,16 @@ def add(**config: Any) -> None:
     spacy.blank("en").add_pipe("batch_ner", config=config)
 
 
-def with_beam(ask: Callable[[Any, list[Doc]], Any], **settings: Any) -> None:
+def ask(method: str, *, spoil: tuple[str, str, float] | None = None, **settings: Any) -> None:
+    """Set a beam or other settings, spoil a parameter of a layer, and call a method."""
     ours, docs = tiny()
-    ours.cfg["beam_width"] = 4
+    ours.cfg["beam_width"] = settings.pop("beam_width", 1)
     for name, value in settings.items():
         setattr(ours, name, value)
-    ask(ours, docs)
+    if spoil is not None:
+        layer, param, number = spoil
+        ours.model.get_ref(layer).get_param(param).reshape(-1)[-1] = number
+    getattr(ours, method)(docs)
 
 
 def model(name: str, **settings: Any) -> dict[str, Any]:
@@ -62,6 +69,9 @@ def model(name: str, **settings: Any) -> dict[str, Any]:
 SPAN = r"expected docs, was given a Span\..* span\.as_doc"
 MODEL = r"architecture spacy.TransitionBasedParser.v2, was given"
 BOW = {"exclusive_classes": True, "ngram_size": 1, "no_output_layer": False}
+NAN_W, INF_PAD = ("lower", "W", numpy.nan), ("lower", "pad", numpy.inf)
+INF_UPPER, NAN_B = ("upper", "W", numpy.inf), ("upper", "b", numpy.nan)
+NOT_FINITE = r'Component "\w+": .* not finite .* no entity has .* finite: {} of layer'
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: span_to("predict"), SPAN),
     (lambda: span_to("score_spans"), SPAN),
@@ -82,15 +92,19 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: add(model=model("spacy.TextCatBOW.v3", **BOW)), MODEL),
     (lambda: tiny()[0].update(None), "E978"),
     (lambda: tiny()[0].update(tiny()[1]), "E978.*Parser.update"),
-    (lambda: with_beam(lambda ours, docs: ours.score_spans(docs)), r"cfg\[.beam_width.\] = 1"),
+    (lambda: ask("score_spans", beam_width=4), r"cfg\[.beam_width.\] = 1"),
     (
-        lambda: with_beam(lambda ours, docs: ours.predict(docs), spans_key="found"),
+        lambda: ask("predict", beam_width=4, spans_key="found"),
         'spans_key = "found" has no effect with beam_width = 4',
     ),
     (
-        lambda: with_beam(lambda ours, docs: ours.predict(docs), decoder="best"),
+        lambda: ask("predict", beam_width=4, decoder="best"),
         'decoder = "best" has no effect with beam_width = 4',
     ),
+    (lambda: ask("predict", spoil=NAN_W, spans_key="found"), NOT_FINITE.format("W")),
+    (lambda: ask("predict", spoil=INF_PAD, decoder="best"), NOT_FINITE.format("pad")),
+    (lambda: ask("score_spans", spoil=INF_UPPER), NOT_FINITE.format("W")),
+    (lambda: ask("score_spans", spoil=NAN_B, decoder="best"), NOT_FINITE.format("b")),
 ]
 
 
@@ -100,16 +114,24 @@ def test_refusals(do: Callable[[], Any], message: str) -> None:
         do()
 
 
+def test_greedy_is_not_asked_how_probable_anything_is() -> None:
+    ours, docs = tiny()
+    ours.model.get_ref("upper").get_param("b")[-1] = numpy.nan
+    ours.set_annotations(docs, ours.predict(docs))
+    assert all(doc.has_annotation("ENT_IOB") for doc in docs)
+
+
 def test_one_doc_stands_for_a_batch_and_batches_may_be_empty() -> None:
-    ours, (one, same) = tiny()
-    assert ours.score_spans(one).keys == ours.score_spans([one]).keys != []
-    ours.set_annotations(one, ours.predict(one))
+    ours, (alone, same) = tiny()
+    assert ours.score_spans(alone).keys == ours.score_spans([alone]).keys != []
+    ours.set_annotations(alone, ours.predict(alone))
     ours.set_annotations([same], ours.predict([same]))
-    assert [ent.text for ent in one.ents] == [ent.text for ent in same.ents] != []
+    assert [ent.text for ent in alone.ents] == [ent.text for ent in same.ents] != []
     ours.spans_key = "found"
     (empty,) = make_docs(ours.vocab, [[]])
     ours.set_annotations([empty], ours.predict(empty))
     assert [*empty.spans] == ["found"] and ours.score_spans([empty], [[]]).keys == []
+    ours.set_annotations([], ours.predict([]))
     assert ours.update(example for example in ()) == {ours.name: 0.0}
 
 
@@ -131,48 +153,3 @@ def test_states_of_a_parser_are_refused(more: bool, features: int) -> None:
         nlp.update([example])
     pipe.cfg["beam_width"] = 2  # the beam is spaCy's own
     assert nlp("Anna met Bob").has_annotation("ENT_IOB")
-
-
-# Weights that are not finite are told of where probabilities are asked for.
-
-DOCS = [[Token("Anna"), Token("met"), Token("Bob")], [Token("New"), Token("York")]]
-not_finite = pytest.mark.filterwarnings("ignore:.* encountered in .*:RuntimeWarning")
-
-
-def spoilt(layer: str, param: str, value: float) -> BatchEntityRecognizer:
-    _, ours = both(Case(favours={"B": 2.0}))
-    node = ours.model.get_ref(layer)
-    values = node.get_param(param).copy()
-    values.reshape(-1)[-1] = value
-    node.set_param(param, values)
-    return ours
-
-
-@not_finite
-@pytest.mark.parametrize(
-    ("layer", "param", "value"),
-    [
-        ("lower", "W", numpy.nan),
-        ("lower", "pad", numpy.inf),
-        ("upper", "W", numpy.inf),
-        ("upper", "b", numpy.nan),
-    ],
-)
-def test_weights_that_are_not_finite_are_named(layer: str, param: str, value: float) -> None:
-    expected = rf'Component "\w+": .* not finite .* no entity has .* finite: {param} of layer'
-    for settings in ({"spans_key": "entities"}, {"decoder": "best"}):
-        ours = spoilt(layer, param, value)
-        for name, setting in settings.items():
-            setattr(ours, name, setting)
-        docs = make_docs(ours.vocab, DOCS)
-        for ask in (ours.predict, ours.score_spans, lambda docs: ours.score_spans(docs, [[], []])):  # noqa: B023
-            with pytest.raises(ValueError, match=expected):
-                ask(docs)
-
-
-@not_finite
-def test_greedy_is_not_asked_how_probable_anything_is() -> None:
-    ours = spoilt("upper", "b", numpy.nan)
-    docs = make_docs(ours.vocab, DOCS)
-    ours.set_annotations(docs, ours.predict(docs))
-    assert all(doc.has_annotation("ENT_IOB") for doc in docs)

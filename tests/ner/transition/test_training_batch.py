@@ -1,0 +1,226 @@
+"""What examples teach, and the parts that docs are cut to, against spaCy's `_init_gold_batch`."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spacy.pipeline import EntityRecognizer
+from spacy.tokens import Doc, Span, Token
+from spacy.training import Example
+
+from spacy_multihash.ner.transition.decode import Parts
+from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
+from spacy_multihash.ner.transition.training import (
+    cut,
+    draw_length,
+    has_gold,
+    parts_with_gold,
+    prepare,
+)
+from tests.helpers.transition import recognizer
+from tests.helpers.transition_training import (
+    SETUP,
+    VOCAB,
+    WRONG,
+    assert_same_gradients,
+    examples,
+    ours,
+    plain_example,
+    theirs,
+    update,
+    update_both,
+)
+
+WORDS = ["Anna", "met", "Bob", "Smith", "in", "New", "York", "."]
+TAGS = ["B-A", "O", "B-A", "I-A", "O", "B-B", "I-B", "O"]
+KEYS = st.sampled_from([None, WRONG])
+WITH_WRONG = replace(SETUP, wrong_key=WRONG)
+
+
+class CountingDoc(Doc):
+    """A doc that counts how often its tokens are asked for, one by one or in spans."""
+
+    looks = 0
+
+    def __iter__(self) -> Iterator[Token]:
+        """Count a look at all tokens."""
+        CountingDoc.looks += len(self)
+        return super().__iter__()
+
+    def __getitem__(self, key: Any) -> Any:
+        """Count a look at a token, or at a span."""
+        CountingDoc.looks += 1
+        return super().__getitem__(key)
+
+
+def looks(component: EntityRecognizer, *, wrong: bool = False, longer: int = 0) -> int:
+    """Count the looks of an update, and of predictions, at docs with more tokens outside."""
+    batch = []
+    words = [*WORDS, *["."] * longer]
+    for _ in range(3):
+        reference = CountingDoc(VOCAB, words=words, ents=[*TAGS, *"O" * longer])
+        if wrong:
+            reference.spans[WRONG] = [Span(reference, 1, 2, label="A")]
+        batch.append(Example(CountingDoc(VOCAB, words=words), reference))
+    CountingDoc.looks = 0
+    assert update(component, batch).gradients
+    component.predict([example.predicted for example in batch])
+    return CountingDoc.looks
+
+
+@pytest.mark.parametrize("cut_size", [0, 3])
+def test_no_token_is_looked_at(cut_size: int) -> None:
+    case = replace(WITH_WRONG, cut_size=cut_size)
+    assert looks(ours(case)) == 0
+    # Wrong entities are looked at
+    few, many = (looks(ours(case), wrong=True, longer=longer) for longer in (0, 50))
+    assert few == many < looks(theirs(case), wrong=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "tags"),
+    [(WORDS, TAGS), ([*WORDS[:5], "New York", "."], [*TAGS[:5], "B-B", "O"])],
+)
+def test_entity_that_is_right_and_wrong_is_refused(words: list[str], tags: list[str]) -> None:
+    reference = Doc(VOCAB, words=words, ents=tags)
+    city = reference.ents[-1]
+    for label, is_right in (("A", False), ("B", True)):
+        reference.spans[WRONG] = [Span(reference, city.start, city.end, label=label)]
+        batch = [Example(Doc(VOCAB, words=WORDS), reference)]
+        our, spacys = update_both(WITH_WRONG, batch)
+        assert ("E868" in spacys.error) == is_right
+        assert ("known to be wrong, in reference.ents" in our.error) == is_right
+
+
+def test_right_entity_of_tokens_that_another_has_is_not_taken_for_wrong() -> None:
+    # To spaCy the whitespace is in the first entity, and there is no second one
+    words, tags = ["a", "\n", "\n", "a"], ["B-A", "I-A", "B-A", "O"]
+    reference = Doc(VOCAB, words=words, spaces=[False] * 4, ents=tags)
+    reference.spans[WRONG] = [Span(reference, 2, 3, label="A")]
+    predicted = Doc(VOCAB, words=["a", "\n\n", "a"], spaces=[False] * 3)
+    our, spacys = update_both(WITH_WRONG, [Example(predicted, reference)])
+    assert our.error == spacys.error == ""
+    assert_same_gradients(our.gradients, spacys.gradients)
+
+
+def test_docs_of_no_token_and_without_annotation_teach_nothing() -> None:
+    none, plain = Doc(VOCAB, words=[]), Doc(VOCAB, words=["a", "b"])
+    batch = [
+        Example(none, none.copy()),
+        Example(plain, plain.copy()),
+        plain_example(TAGS, (1, 2, "A")),
+        Example(none.copy(), none.copy()),
+    ]
+    gold, rules, _, parts = prepare(batch, read_actions(ours(WITH_WRONG).moves), WRONG, 0)
+    assert (parts.begins.tolist(), parts.ends.tolist()) == ([2], [10])
+    assert rules.doc_ends.tolist() == [2, 10]
+    assert gold.wrong is not None
+    assert (gold.wrong.starts.tolist(), gold.wrong.ends.tolist()) == ([3], [4])
+
+
+# Parts of docs
+
+
+def cut_by_spacy(ner: EntityRecognizer, batch: list[Example], length: int) -> list[tuple]:
+    """The first token of each part, and the first token and the label of its open entity."""
+    states, _, _ = ner._init_gold_batch(batch, length)
+    step_model = ner.model.predict([example.predicted for example in batch])
+    return sorted(
+        (token, token, NO_LABEL) if start < 0 else (token, start, None)
+        for token, start, _ in step_model.get_token_ids(states).tolist()
+    )
+
+
+def cut_by_us(ner: EntityRecognizer, batch: list[Example], length: int) -> Parts:
+    key, actions = ner.incorrect_spans_key, read_actions(ner.moves)
+    gold, rules, _, _ = prepare(batch, actions, key, 0)
+    return cut(batch, length, gold, rules, actions, key)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(examples(), min_size=1, max_size=3), st.integers(1, 12), KEYS)
+def test_parts_and_where_they_begin_are_spacys(
+    batch: list[Example], length: int, key: str | None
+) -> None:
+    batch = [example for example in batch if len(example.predicted)]
+    if not batch:
+        return
+    ner = recognizer(EntityRecognizer, replace(SETUP, wrong_key=key), VOCAB)
+    try:
+        expected = cut_by_spacy(ner, batch, length)
+    except ValueError as error:
+        with pytest.raises(ValueError, match="E024"):
+            cut_by_us(ner, batch, length)
+        assert "E024" in str(error)
+        return
+    parts = cut_by_us(ner, batch, length)
+    rows = zip(parts.begins.tolist(), parts.starts.tolist(), parts.labels.tolist(), strict=True)
+    assert sorted((b, s, x if x == NO_LABEL else None) for b, s, x in rows) == expected
+    assert (parts.ends - parts.begins <= length + 1).all()
+    assert all(column.dtype == "int64" for column in parts)
+
+
+def test_part_begins_in_the_gold_entity_that_is_open() -> None:
+    tags = ["O", "B-A", "I-A", "I-A", "O", "B-B", "I-B", "O", "O"]
+    parts = cut_by_us(ours(), [plain_example(tags)], 3)
+    labels = read_actions(ours().moves).labels
+    # A part has one token of the next
+    assert parts.begins.tolist() == [0, 3, 6]
+    assert parts.ends.tolist() == [4, 7, 9]
+    assert parts.starts.tolist() == [0, 1, 5]
+    assert parts.labels.tolist() == [NO_LABEL, labels.index("A"), labels.index("B")]
+
+
+def test_parts_without_annotation_are_left_out() -> None:
+    parts = cut_by_us(ours(), [plain_example(["B-A", "O", "", "", "", "", "O"])], 2)
+    # spaCy looks at the last part without its last token, and at all the doc if none is left
+    assert parts.begins.tolist() == [0, 6]
+
+
+def test_gold_entity_that_no_valid_action_leads_to_is_refused_where_docs_are_cut() -> None:
+    predicted = Doc(VOCAB, words=["a", "a"], sent_starts=[True, True])
+    batch = [Example(predicted, plain_example(["B-A", "I-A"]).reference)]
+    with pytest.raises(ValueError, match="E024"):
+        cut_by_us(ours(), batch, 2)
+    assert cut_by_us(ours(), batch, 3).begins.tolist() == [0]
+
+
+@pytest.mark.parametrize("cut_size", [0, 1, 2, 5, 100])
+def test_length_of_parts_is_drawn_as_spacy_does(cut_size: int) -> None:
+    random.seed(0)
+    lengths = [draw_length(cut_size) for _ in range(200)]
+    drawn_after = random.random()
+    random.seed(0)
+    if not cut_size:
+        assert not any(lengths) and drawn_after == random.random()
+        return
+    spacys = [int(random.uniform(cut_size // 2, cut_size * 2)) for _ in range(200)]
+    assert lengths == [max(1, length) for length in spacys]
+
+
+@settings(max_examples=100)
+@given(examples(), st.integers(0, 20), st.one_of(st.just(-1), st.integers(0, 20)), KEYS)
+def test_what_has_gold_entities_is_spacys(
+    example: Example, start: int, end: int, key: str | None
+) -> None:
+    moves = ours(replace(SETUP, wrong_key=key)).moves
+    if not len(example.predicted):
+        assert not has_gold(example, key)
+        return
+    assert has_gold(example, key) == moves.has_gold(example)
+    (has_any,) = parts_with_gold(example, numpy.array([start]), numpy.array([end]), key)
+    assert has_any == moves.has_gold(example, start, end)
+
+
+def test_wrong_entities_are_gold_where_they_are_whole() -> None:
+    example = plain_example([""] * 6, (2, 4, "A"))
+    assert has_gold(example, WRONG)
+    assert not has_gold(example, None)
+    starts, ends = numpy.array([(0, 2), (0, 4), (2, 4), (3, 6), (2, 5), (4, -1)]).T
+    has_any = parts_with_gold(example, starts, ends, WRONG)
+    assert has_any.tolist() == [False, True, True, False, True, False]
