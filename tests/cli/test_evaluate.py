@@ -45,6 +45,7 @@ def test_tables_show_all_seen_and_unseen_entities(folder: Path) -> None:
     assert "unseen, counted once 3 100.00 66.67 80.00" in lines
     assert "in training: 1 4 100.00 50.00 66.67" in lines
     assert "in training: more 0 - - -" in lines
+    assert "Wrote" not in result.output  # without --masked and --displacy-path
 
 
 def test_json_holds_the_same_numbers_and_nothing_else_is_printed(folder: Path) -> None:
