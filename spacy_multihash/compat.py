@@ -42,11 +42,11 @@ def build_report_multi_embed_v1(
     unk (int): Row of unknown symbols. It must be 0, as in the report.
     tables (Optional[Dict[str, Dict[int, int]]]): Row of each symbol of each attribute. Null leaves
         them to a callback, set_attr or spacy-multihash.init_tables.v1.
-    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
     dropout (float): Initial dropout rate; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the mix.
 
-    Raises ValueError for unk other than 0, and as spacy-multihash.MultiEmbed.v1.
+    Raises ValueError if unk isn't 0, and like spacy-multihash.MultiEmbed.v1.
     """
     if not is_whole(unk, 0, 0):
         raise ValueError(
@@ -79,9 +79,9 @@ def build_report_multi_fewer_hash_embed_v1(
     num_hashes (Literal[1, 2, 3, 4]): Number of hash functions.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id.
     rows (List[int]): Number of rows of each attribute's table.
-    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
 
-    Raises ValueError as spacy-multihash.MultiHashEmbed.v1.
+    Raises ValueError like spacy-multihash.MultiHashEmbed.v1.
     """
     seeds = spacy_seeds(len(attrs))
     return build_multi_hash_embed_v1(width, attrs, rows, include_static_vectors, num_hashes, seeds)
@@ -92,16 +92,16 @@ def make_set_attr(
 ) -> Callable[[Language], Language]:
     """Make the report's callback for [initialize.before_init], which reads a file of tables.
 
-    A component that will not be initialized (frozen, or sourced) keeps the tables it has.
+    A component that isn't initialized (frozen, or sourced) keeps its tables.
 
-    path (Path): File of tables, as `spacy multihash init-tables` writes it, or the report's own
-        script: a MessagePack map {attribute: {id of a symbol: row}}, whose rows are from 1 on.
-    component (str): Name of the component that holds MultiEmbed.
-    attr (str): What to set. Only "tables" can be.
-    layer (Optional[str]): Name of, or reference to, the layer in the component, "multiembed".
+    path (Path): File of tables from `spacy multihash init-tables`, or from the report's own script:
+        a MessagePack map {attribute: {id of a symbol: row}}, with rows from 1.
+    component (str): Name of the component that has the MultiEmbed.
+    attr (str): What to set: "tables".
+    layer (Optional[str]): Name of the layer in the component, or a reference to it: "multiembed".
 
-    Raises ValueError for another attr, and for a component or layer that does not exist. The
-    callback raises what `read_tables` raises.
+    Raises ValueError if attr isn't "tables", or if there's no such component or layer. The callback
+    raises what `read_tables` raises.
     """
     if attr != "tables":
         raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, was: {attr!r}.")

@@ -27,15 +27,17 @@ def make_adam_v1(
     L2_is_weight_decay: bool = True,
     use_averages: bool = True,
 ) -> Optimizer:
-    """Make an optimizer with the arguments, the defaults and the steps of thinc's Adam.v1.
+    """Make an optimizer that takes the same steps as thinc's Adam.v1, faster.
 
-    learn_rate (FloatOrSeq): The learning rate, or a schedule of it, as all numbers below.
-    L2 (FloatOrSeq): The decay of weights.
-    beta1, beta2 (FloatOrSeq): The decay of the first and the second moment.
-    eps (FloatOrSeq): What is added to the square root of the second moment.
-    grad_clip (FloatOrSeq): The norm to which the gradient of a parameter is clipped, or 0.
-    L2_is_weight_decay (bool): Whether L2 is the decay of weights, or a term of the gradient.
-    use_averages (bool): Whether to keep averages of the weights, with which spaCy evaluates.
+    Arguments and defaults are thinc's. Each number may also be a schedule.
+
+    learn_rate (FloatOrSeq): Learning rate.
+    L2 (FloatOrSeq): Weight decay.
+    beta1, beta2 (FloatOrSeq): Decay of the first and the second moment.
+    eps (FloatOrSeq): Added to the square root of the second moment.
+    grad_clip (FloatOrSeq): Largest norm of a parameter's gradient, or 0 for no limit.
+    L2_is_weight_decay (bool): Whether L2 decays the weights, or is a term of the gradient.
+    use_averages (bool): Whether to keep averages of the weights, which spaCy evaluates with.
     """
     return Adam(
         learn_rate,

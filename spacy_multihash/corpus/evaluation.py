@@ -71,7 +71,7 @@ class KnownEntities:
 
 
 def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownEntities:
-    """Count the entities of a training corpus, whose docs are read once and not kept.
+    """Count the entities of a training corpus. The docs are read once and not kept.
 
     docs (Iterable[Doc]): The docs, with gold entities.
     matching (Matching): What makes two entities the same.
@@ -86,8 +86,8 @@ def keep_entities(doc: Doc, is_kept: Callable[[Span], bool], *, mask: bool) -> D
 
     doc (Doc): The doc. Tokens whose annotation is missing stay so.
     is_kept (Callable[[Span], bool]): Whether an entity is kept.
-    mask (bool): Whether the tokens of the other entities count as tokens without annotation, so
-        that no score counts what is predicted there. Otherwise they are outside of entities.
+    mask (bool): Whether tokens of the other entities become missing annotation, which isn't scored.
+        Otherwise they're outside of entities.
     RETURNS (Doc): A copy, or the doc itself if all entities are kept.
     """
     kept, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
@@ -123,15 +123,15 @@ class Scores:
 class Evaluation:
     """Scores of all entities of a corpus, and of parts of them.
 
-    overall (Scores): All entities, as `spacy evaluate` gives them.
-    masked (Mapping[str, Scores]): "seen" and "unseen" in the report's way. The gold entities of the
-        other part count as missing annotation, and every other false positive counts in both parts.
-    once (Mapping[str, Scores]): "seen" and "unseen" with each false positive counted once, in the
-        part that its own text belongs to. Recall is the same as in `masked`.
-    by_frequency (Mapping[str, Scores]): As `once`, by numbers of occurrences in training, the names
-        in `FREQUENCY_BANDS`.
+    overall (Scores): All entities, as `spacy evaluate` scores them.
+    masked (Mapping[str, Scores]): "seen" and "unseen" in the report's way. Gold entities of the
+        other part count as missing annotation, and other false positives count in both parts.
+    once (Mapping[str, Scores]): "seen" and "unseen", where each false positive counts only in the
+        part that its text belongs to. Recall is the same as in `masked`.
+    by_frequency (Mapping[str, Scores]): As `once`, by how often training has the entity, with the
+        names in `FREQUENCY_BANDS`.
 
-    A part without gold entities has no scores, and neither has a label of a part.
+    A part, or a label of it, has no scores if it has no gold entities.
     """
 
     overall: Scores
@@ -293,24 +293,23 @@ def _band(known: KnownEntities, name: str) -> Callable[[Span], bool]:
 def make_seen_unseen_scorer_v1(
     train: Optional[Union[str, Path]], ignore_case: bool = False, match_label: bool = False
 ) -> Callable[..., dict[str, Any]]:
-    """Make the scorer that adds scores of seen and unseen entities to those of spacy.ner_scorer.v1.
+    """Make the scorer that adds scores of seen and unseen entities to spacy.ner_scorer.v1.
 
-    An entity is seen if its text is that of an entity of the training corpus. The entities of the
-    other part count as missing annotation, as in the report "Multi hash embeddings in spaCy"
-    (section 4.2), so that a false positive counts in both parts.
+    An entity is seen if the training corpus has an entity with the same text. When one part is
+    scored, entities of the other count as missing annotation, as in the report "Multi hash
+    embeddings in spaCy" (section 4.2), so false positives count in both parts.
 
     The scores are ents_seen_p, ents_seen_r, ents_seen_f, ents_seen_per_type and the same with
-    "unseen". They are None where the corpus has no such entities. spacy train logs the scores that
-    [training.score_weights] names, with a weight of 0.0 or more.
+    "unseen". They're None if the corpus has no such entities. To see a score in the log of spacy
+    train, give it a weight of 0.0 or more in [training.score_weights].
 
-    train (Optional[Union[str, Path]]): The training corpus: a .spacy file, or a folder of them. It
-        is read when something is first scored. If it is null or missing, as on a machine that only
-        uses the trained pipeline, there is a warning, and the scores are those of
-        spacy.ner_scorer.v1 alone.
-    ignore_case (bool): Compare texts in lower case.
-    match_label (bool): An entity with another label than in the training corpus is unseen.
+    train (Optional[Union[str, Path]]): The training corpus: a .spacy file, or a folder of them. The
+        first scoring reads it. If it's null or missing, for example on a machine that only uses the
+        trained pipeline, you get a warning and only the scores of spacy.ner_scorer.v1.
+    ignore_case (bool): Whether to compare texts in lower case.
+    match_label (bool): Whether an entity is only seen if its label is the same, too.
 
-    Raises ValueError, when something is first scored, if the training corpus cannot be read or has
+    Raises ValueError, when something is first scored, if the training corpus can't be read or has
     no entities.
     """
     return SeenUnseenScorer(train, Matching(ignore_case, match_label))

@@ -183,21 +183,20 @@ def make_char_noise_v1(
     copies: int = 1,
     keep_original: bool = False,
 ) -> Callable[[Language, Example], Iterator[Example]]:
-    """Make the augmenter that puts masked noise into the texts of a corpus.
+    """Make the augmenter that adds masked noise to training texts.
 
-    Whitespace, tokens, offsets and gold annotation stay as they are. The texts are not cut into
-    tokens anew. What is drawn depends on the state of Python's `random`, which [training.seed]
-    sets.
+    It changes characters, and leaves whitespace, tokens, offsets and gold annotation as they are.
+    The noise depends on [training.seed], which sets the state of Python's `random`.
 
-    alphabet (Optional[str]): The characters to draw from. Give either these or a corpus.
-    corpus (Optional[Path]): A .spacy file, or a folder of them, with the characters to draw from,
-        such as texts of the target domain. It is read when the first text is changed.
-    level (float): The probability that a character is changed. Recommended values are 0.05 to 0.2.
-    mask_share (float): The share of the changed characters that become the mask.
+    alphabet (Optional[str]): The characters to draw from. Set either this or `corpus`.
+    corpus (Optional[Path]): A .spacy file, or a folder of them, whose characters to draw from, such
+        as texts of your target domain. It's read when the first text is changed.
+    level (float): Probability that a character is changed. Recommended values are 0.05 to 0.2.
+    mask_share (float): Share of the changed characters that become the mask.
     mask (str): A character outside the alphabet.
-    share_of_docs (float): The share of the documents that get noise.
-    copies (int): How many copies of such a document are given, each with noise of its own.
-    keep_original (bool): Whether a document that gets noise is given without noise as well.
+    share_of_docs (float): Share of the documents that get noise.
+    copies (int): How many noisy copies to make of such a document, each with different noise.
+    keep_original (bool): Whether to train on the original of such a document, too.
 
     Raises ValueError for wrong settings, and what `read_docs` raises for the corpus.
     """

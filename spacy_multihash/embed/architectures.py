@@ -38,14 +38,14 @@ def build_multi_hash_embed_v1(
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Embed tokens by several of their attributes, each hashed into a table of its own.
+    """Embed tokens by several attributes, each hashed into its own table.
 
-    Each attribute is hashed `num_hashes` times into its table, and the rows that it falls on are
-    summed. The vectors of the attributes, and the static vector if there is one, stand side by
-    side. A maxout layer with layer normalization mixes them to the final width (Miranda et al.
-    2022, section 3.3). With num_hashes = 4 and seeds = [8, 9, 10, ...] this is
-    spacy.MultiHashEmbed.v2: it has the same initial weights under the same random seed, and the
-    same predictions. With table_dropout = true, it is also trained with the same dropout.
+    Each attribute is hashed `num_hashes` times, and the rows that it falls on are summed. The
+    vectors of all attributes, and the static vector if you include it, are concatenated. A maxout
+    layer with layer normalization mixes them to the final width (Miranda et al. 2022, section 3.3).
+    With num_hashes = 4 and seeds = [8, 9, 10, ...], this is spacy.MultiHashEmbed.v2: initial
+    weights under the same random seed and predictions are the same. With table_dropout = true,
+    dropout in training is the same too.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id, and features by name, such as
@@ -53,18 +53,18 @@ def build_multi_hash_embed_v1(
         values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
     rows (List[int]): Number of rows of each attribute's table. Recommended values are between 1000
         and 10000.
-    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
     num_hashes (Union[int, List[int]]): Number of hash functions, 1 to 16, for all attributes or
         for each. Recommended values are between 2 and 4.
-    seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. Null, which is
-        recommended, takes the default seeds of this package.
-    table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
-        one mask that all tokens of a batch share, as in spacy.MultiHashEmbed.v2.
+    seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. Leave it null to
+        use the default seeds of this package.
+    table_dropout (bool): Whether dropout in training also applies to the vectors of each table,
+        with the same mask for all tokens of a batch, as in spacy.MultiHashEmbed.v2.
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
-    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
-    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
-        embeds several tables of vectors at once, in the place of include_static_vectors.
+    count_repeats (bool): Whether a symbol that occurs twice in a token counts twice.
+    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, to
+        embed several tables of static vectors. Set include_static_vectors = false then.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
@@ -104,11 +104,11 @@ def build_multi_weighted_hash_embed_v1(
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Embed tokens by several of their attributes, each by a weighted hash embedding.
+    """Embed tokens by several attributes, each with a weighted hash embedding.
 
-    This is MultiHashEmbed with trainable importance parameters: each symbol has one per hash
-    function. They weight its rows before the rows are summed (Svenstrup et al. 2017, section 3).
-    Training can give a symbol that does not matter little weight, and leave its rows to others.
+    This is MultiHashEmbed with trainable importance parameters. Each symbol has a parameter for
+    each hash function, which weights its row before the rows are summed (Svenstrup et al. 2017,
+    section 3). So a symbol that doesn't matter can get little weight, and leave its rows to others.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id, and features by name, such as
@@ -116,24 +116,23 @@ def build_multi_weighted_hash_embed_v1(
         values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
     rows (List[int]): Number of component vectors of each attribute, B in the paper. Recommended
         values are between 100 and 5000.
-    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
+    include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
     num_hashes (Union[int, List[int]]): Number of component vectors of a symbol, 1 to 16, for all
         attributes or for each, k in the paper. The recommended value is 2.
     importance_rows (Optional[List[int]]): Number of rows of importance parameters of each
-        attribute, K in the paper. Null, which is recommended, takes ten times its `rows`. Leave it
-        null where importance is not trained.
-    append_importance (bool): Whether to put the importance parameters beside the vector.
-    train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
+        attribute, K in the paper. Leave it null to use ten times its `rows`, and if
+        importance isn't trained.
+    append_importance (bool): Whether to append the importance parameters to the vector.
+    train_importance (bool): Whether to train the importance. Otherwise it's fixed at 1.
     seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. The seed of its
-        importance is derived from it. Null, which is recommended, takes the default seeds of this
-        package.
-    table_dropout (bool): Whether training's dropout also applies to the vectors of each attribute,
-        with the importance that is put beside them, by one mask that all tokens of a batch share.
+        importance is derived from it. Leave it null to use the default seeds of this package.
+    table_dropout (bool): Whether dropout in training also applies to the vectors of each attribute
+        and the importance appended to them, with the same mask for all tokens of a batch.
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
-    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
-    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
-        embeds several tables of vectors at once, in the place of include_static_vectors.
+    count_repeats (bool): Whether a symbol that occurs twice in a token counts twice.
+    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, to
+        embed several tables of static vectors. Set include_static_vectors = false then.
 
     Raises ValueError for an unknown attribute, for lists of unequal lengths, and for a number that
     is out of range.
@@ -186,29 +185,28 @@ def build_multi_embed_v1(
     count_repeats: bool = True,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Embed tokens by several of their attributes, each looked up in a table of its own.
+    """Embed tokens by several attributes, each looked up in its own table.
 
-    This is MultiHashEmbed with a lookup in the place of hashing. Each symbol that is frequent
-    enough in the training corpus has a row of its own, and all others share row 0 (Miranda et al.
-    2022, section 4.3). The callback spacy-multihash.init_tables.v1 makes the tables in
-    [initialize.before_init].
+    This is MultiHashEmbed with lookup instead of hashing. Each symbol that's frequent enough in the
+    training corpus has its own row, and all others share row 0 (Miranda et al. 2022, section 4.3).
+    To make the tables, add the callback spacy-multihash.init_tables.v1 to [initialize.before_init].
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id, and features by name, such as
         "ORTH[:2]", "LOWER{3,5}", "MORPH[Case]" or "_.gazetteer" (docs/features.md). Recommended
         values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
-    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
-    unk_dropout (float): In training, the share of symbols that are taken as unknown,
-        0 <= unk_dropout < 1, drawn for each distinct token of a batch, and for each n-gram of a
-        token by itself. Recommended values are 0.0 for tables with min_freq > 1, and 0.01 to 0.3
-        for tables of all symbols, whose row 0 is otherwise not trained.
-    table_dropout (bool): Whether training's dropout also applies to the vectors of each table, by
-        one mask that all tokens of a batch share.
+    include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
+    unk_dropout (float): Share of symbols that training takes as unknown, 0 <= unk_dropout < 1. It's
+        drawn for each unique token of a batch, and for each n-gram of a token. Recommended values
+        are 0.0 for tables with min_freq > 1, and 0.01 to 0.3 for min_freq = 1, where row 0 wouldn't
+        be trained otherwise.
+    table_dropout (bool): Whether dropout in training also applies to the vectors of each table,
+        with the same mask for all tokens of a batch.
     reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
-    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
-    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, which
-        embeds several tables of vectors at once, in the place of include_static_vectors.
+    count_repeats (bool): Whether a symbol that occurs twice in a token counts twice.
+    vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, to
+        embed several tables of static vectors. Set include_static_vectors = false then.
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
@@ -230,25 +228,24 @@ def build_meta_vectors_v1(
     mode: str = "concat",
     key_attrs: Optional[Dict[str, str]] = None,
 ) -> Model[List[Doc], Ragged]:
-    """Embed tokens by several tables of static vectors at once (Winata et al. 2019).
+    """Embed tokens by several tables of static vectors (Winata et al. 2019).
 
-    It is the block `vectors` of the other embeddings. The tables are frozen, and the vocab keeps
-    them: they are saved once with the pipeline. A table that lacks a token has no say in its
-    vector, and a token that no table has gets zeros.
+    Use it as the block `vectors` of the other embeddings. The tables aren't trained. They're in the
+    vocab, so they're saved once with the pipeline. Tables that don't contain a token are ignored
+    for it, and a token in no table gets zeros.
 
     width (Optional[int]): Width of the vectors. Recommended values are between 64 and 300. For
         "concat", leave it null: the width is the sum of the tables' widths.
-    tables (Dict[str, Optional[str]]): The tables by their names, each with the folder of a pipeline
-        or of vectors, a package's name, or a file of vectors as text or codes. Null is for the
-        table "vocab", which is that of the vocab, and for a table that the callback
+    tables (Dict[str, Optional[str]]): For each table, a name and where it is: the folder of a
+        pipeline or of vectors, a package, or a file of vectors as text or .npz. Null is for the
+        vocab's own table, which is called "vocab", and for tables that the callback
         spacy-multihash.load_vectors.v1 reads.
-    mode (str): How a token's vectors become one. "concat", which is recommended: side by side.
-        "mme": they are projected, and each entry is weighted by attention over the tables.
+    mode (str): How to combine a token's vectors. "concat", which is recommended, concatenates them.
+        "mme" projects them, and weights each entry by attention over the tables.
     key_attrs (Optional[Dict[str, str]]): For each table, the attribute by which it finds words:
-        ORTH, LOWER, NORM or LEMMA. Tables that are not named take that of their file, often ORTH.
+        ORTH, LOWER, NORM or LEMMA. By default, a table keeps the attribute of its file, often ORTH.
 
-    Raises ValueError for settings that are out of range, and at initialization for a table that
-    cannot be used.
+    Raises ValueError if a setting is out of range, and at initialization if a table can't be used.
     """
     paths, keys = check_settings(tables, key_attrs)
     layer = MetaVectors(width, list(keys.names), mode)

@@ -250,15 +250,15 @@ def _where(name: str) -> str:
 def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Language]:
     """Make a callback that reads tables of vectors into the vocab.
 
-    MetaVectors reads the tables to which its config gives a path. The callback is for components
-    that are not initialized: those from another pipeline, whose vocab has their tables.
+    Use it if you source a component with MetaVectors from another pipeline. Such a component isn't
+    initialized, so it doesn't read its tables itself.
 
-    It is for [initialize.before_init], or for [initialize.after_init] in a config with
-    [initialize.lookups]: after before_init, spaCy puts these in the place of the vocab's lookups.
-    The callback raises ValueError as before_init of such a config.
+    Put the callback into [initialize.before_init]. If your config has [initialize.lookups], put it
+    into [initialize.after_init], because spaCy replaces the vocab's lookups after before_init. In
+    the wrong place, the callback raises ValueError.
 
-    tables (Dict[str, Path]): The tables by their names in MetaVectors, each with a folder: that of
-        a pipeline that keeps a table of this name, or of one with vectors.
+    tables (Dict[str, Path]): For each table's name in MetaVectors, the folder of a pipeline that
+        has a table of this name, or has vectors.
     """
 
     def load_vectors(nlp: Language) -> Language:

@@ -22,18 +22,17 @@ def build_maxout_window_encoder_v1(
 ) -> Model[List[Floats2d], List[Floats2d]]:
     """Encode tokens in context, by convolutions with maxout activation and residual connections.
 
-    The function is that of spacy.MaxoutWindowEncoder.v2, and so are the initial weights under the
-    same random seed. It takes less time and memory (docs/performance.md).
+    It computes what spacy.MaxoutWindowEncoder.v2 computes, from the same initial weights under the
+    same random seed, in less time and memory (docs/performance.md).
 
-    width (int): Width of the vectors, of input and result. Recommended values are between 64 and
-        300.
-    window_size (int): Number of neighbours on each side that a layer sees, 0 to 100. Recommended
-        value is 1.
+    width (int): Width of the input and of the result. Recommended values are between 64 and 300.
+    window_size (int): Number of neighbours on each side that a layer sees, 0 to 100. The
+        recommended value is 1.
     maxout_pieces (int): Number of maxout pieces, 1 to 256. Recommended values are 2 or 3.
     depth (int): Number of layers, 1 to 100. Recommended values are between 2 and 8.
     RETURNS (Model): (len(doc), width) float32 of each doc to arrays of the same shapes.
 
-    Raises ValueError for a number that is out of range.
+    Raises ValueError if a number is out of range.
     """
     name = "MaxoutWindowEncoder"
     check_whole(name, "width", width, 1, MAX_SIZE)
@@ -52,30 +51,28 @@ def build_iterated_dilated_encoder_v1(
     residual: bool = False,
     normalize: bool = False,
 ) -> Model[List[Floats2d], List[Floats2d]]:
-    """Encode tokens in wide context, by a stack of dilated convolutions that is applied repeatedly.
+    """Encode tokens in wide context, by a stack of dilated convolutions applied repeatedly.
 
-    Iterated dilated convolutions (Strubell et al. 2017, section 4) begin with a convolution whose
-    dilation is 1. Then come `repeats` passes through a stack, which has one convolution with ReLU
-    for each dilation. A token's vector depends on
-    1 + 2 * window_size * (1 + repeats * sum(dilations)) tokens, and on nothing else: docs have
-    zeros around them in every layer.
+    Iterated dilated convolutions (Strubell et al. 2017, section 4) begin with a convolution of
+    dilation 1. Then come `repeats` passes through a stack, which has a convolution with ReLU for
+    each dilation. A token's vector depends on
+    1 + 2 * window_size * (1 + repeats * sum(dilations)) tokens. Each layer pads docs with zeros.
 
     width (int): Width of the vectors. Recommended values are between 64 and 300.
-    dilations (List[int]): For each convolution of the stack, the distance of the tokens that it
-        reads, 1 to 1,000,000. There are up to 100. Recommended values are [1, 2, 1], or
+    dilations (List[int]): For each convolution of the stack, the distance between the tokens it
+        reads, 1 to 1,000,000. The list has 1 to 100 entries. Recommended values are [1, 2, 1], or
         [1, 2, 4, 1] for long documents.
     repeats (int): Number of passes through the stack, 1 to 100. Recommended values are between 1
         and 4.
-    window_size (int): Number of tokens on each side that a convolution reads, 1 to 100. Recommended
-        value is 1.
-    share (bool): Whether all passes have the same parameters. Recommended value is true.
-    residual (bool): Whether each convolution of the stack adds its result to its input. It is for
-        listeners of components that train better so (docs/entity-recognition.md).
-    normalize (bool): Whether the result of each convolution gets layer normalization. It is for the
-        same components.
+    window_size (int): Number of tokens on each side that a convolution reads, 1 to 100. The
+        recommended value is 1.
+    share (bool): Whether all passes have the same parameters. The recommended value is true.
+    residual (bool): Whether each convolution of the stack adds its result to its input.
+    normalize (bool): Whether the result of each convolution gets layer normalization. By default,
+        tagger_ner uses both.
     RETURNS (Model): (len(doc), nI) float32 of each doc to (len(doc), width).
 
-    Raises ValueError for a number that is out of range, and for a switch that is no bool.
+    Raises ValueError if a number is out of range or a switch isn't a bool.
     """
     name = "IteratedDilatedEncoder"
     check_whole(name, "width", width, 1, MAX_SIZE)

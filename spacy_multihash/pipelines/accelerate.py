@@ -168,33 +168,31 @@ class NewComponent(NamedTuple):
 def accelerate(
     nlp: Language, keep_ner: bool = False, texts: Optional[Sequence[str]] = None
 ) -> Acceleration:
-    """Replace layers and components of a trained pipeline by our faster ones, with its weights.
+    """Replace layers and components of a trained pipeline with faster ones, keeping the weights.
 
-    Each MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN of spaCy is replaced, in all
-    components, disabled ones too. spaCy's ner becomes batch_ner, with its name, place, model and
-    settings, and its attribute_ruler becomes indexed_attribute_ruler, with its patterns.
-    Predictions stay the same, up to the rounding of float32. What cannot be replaced stays as it
-    is, and the result gives the reason.
+    It replaces spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all components, even
+    if they're disabled. ner becomes batch_ner, with the same name, model and settings, and
+    attribute_ruler becomes indexed_attribute_ruler, with the same patterns. Predictions stay the
+    same, up to the rounding of float32. The result lists what couldn't be replaced, and why.
 
-    The pipeline is changed in place, and so is its config: once it is saved, spacy.load needs only
-    that this package is installed. All other layers, such as the parser's, use our faster matrix
-    products. They do so after loading too, unless the config has another callback as
-    nlp.after_pipeline_creation.
+    The pipeline and its config change in place. Save it, and load it wherever this package is
+    installed. All other layers, such as the parser's, use our faster matrix products, also after
+    loading, unless the config has another callback as nlp.after_pipeline_creation.
 
-    A component that was sourced from a pipeline in memory is shared by both pipelines, and its
-    layers change in both; ner and attribute_ruler stay spaCy's in the other one. To avoid that,
+    If you've sourced a component from a pipeline in memory, both pipelines share it, and its layers
+    change in both, while the other pipeline keeps spaCy's ner and attribute_ruler. To avoid that,
     accelerate before sourcing, or load the other pipeline again. An optimizer starts anew on the
-    replaced layers: save a pipeline with averaged weights before it is accelerated.
+    replaced layers, so save averaged weights before you accelerate.
 
     nlp (Language): The pipeline.
-    keep_ner (bool): Whether spaCy's ner stays.
-    texts (Optional[Sequence[str]]): Texts to annotate before and after. The result then has the
-        speed of both, and the share of annotations that are the same, as its `gain`.
+    keep_ner (bool): Whether to keep spaCy's ner.
+    texts (Optional[Sequence[str]]): Texts to annotate before and after. The result's `gain` then
+        has both speeds, and the share of annotations that stay the same.
     RETURNS (Acceleration): What was replaced, what was ours already, and what was left.
 
-    Raises TypeError for what is no pipeline, and ValueError if its config refers to a value that is
-    not there, if keep_ner is neither true nor false, or if texts are no list or have no tokens.
-    None of these changes anything.
+    Raises TypeError if nlp isn't a pipeline, and ValueError if its config refers to a missing
+    value, if keep_ner isn't a bool, or if texts isn't a list or has no tokens. Then nothing has
+    changed.
     """
     advice = "Load the pipeline first: accelerate(spacy.load(...))."
     check_type("accelerate", "nlp", nlp, Language, advice=advice)
@@ -529,8 +527,9 @@ def _is_parser(model: object, settings: dict[str, Any]) -> bool:
 def make_use_product_ops_v1() -> Callable[[Language], Language]:
     """Make the callback for [nlp.after_pipeline_creation] that gives all layers our products.
 
-    Our own layers use our matrix products anyway. Other layers, such as the parser's, use thinc's,
-    which may be several times slower (docs/performance.md). Layers on a GPU stay as they are.
+    Our own layers use our matrix products anyway. Without the callback, other layers, such as the
+    parser's, use thinc's, which can be several times slower (docs/performance.md). Layers on a GPU
+    stay as they are.
     """
 
     def set_ops(nlp: Language) -> Language:

@@ -320,16 +320,16 @@ def make_keep_compressed_v1(
     weights: Literal["float16", "int8", "float32"] = "float16",
     after_creation: Optional[Callable[[Language], Language]] = None,
 ) -> Callable[[Language], Language]:
-    """Make the callback for [nlp.after_creation] that lets a pipeline be saved small.
+    """Make the callback for [nlp.after_creation] that keeps a compressed pipeline small when saved.
 
-    It changes no number. An array that the precision holds bit by bit is saved small: all arrays of
-    a compressed pipeline are such ones, until training changes them.
+    It changes no numbers. If an array fits the precision without any loss, it's saved small. That's
+    true of all arrays of a compressed pipeline, until you train it further.
 
-    vectors, tables, weights (str): The precision of static vectors, of the tables of embeddings,
+    vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,
         and of all other weights: "float16", "int8" or "float32".
     after_creation (Optional[Callable]): The callback that the config had before.
 
-    Raises ValueError for an unknown precision.
+    Raises ValueError if a precision is unknown.
     """
     precisions = Precisions(vectors, tables, weights)
     precisions.check(KEEP_COMPRESSED, CHANGE_IT)

@@ -42,15 +42,15 @@ Swaps = list[tuple[Model, Model]]
 def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     """Build our MultiHashEmbed from a spacy.MultiHashEmbed.v2, with the same weights.
 
-    Predictions are the same, and so is the dropout of training (table_dropout = true). spaCy's
-    layer stays as it is: its weights are copied.
+    Predictions stay the same, and so does dropout in training (table_dropout = true). The weights
+    are copied, so spaCy's layer doesn't change.
 
     embed (Model[list[Doc], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("embed").
     RETURNS (EmbedModel): The new layer.
 
     Raises TypeError for anything but a Model.
-    Raises ValueError if it is not a spacy.MultiHashEmbed.v2, or another layer of spaCy's that
+    Raises ValueError if it's neither a spacy.MultiHashEmbed.v2 nor another layer of spaCy's that
     computes the same function.
     """
     check_type("embed_from_spacy", "embed", embed, Model, advice=_EMBED)
@@ -80,8 +80,8 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
 def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     """Build a spacy.MultiHashEmbed.v2 from our MultiHashEmbed, with the same weights.
 
-    spaCy's layer always drops entries of each table's vectors in training, even if ours was built
-    with table_dropout = false.
+    In training, spaCy's layer always applies dropout to each table's vectors, even if yours was
+    built with table_dropout = false.
 
     embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
     RETURNS (EmbedModel): The new layer.

@@ -157,15 +157,14 @@ def make_init_tables_v1(
 ) -> Callable[[Language], Language]:
     """Make the callback for [initialize.before_init] that sets the tables of MultiEmbed.
 
-    The tables are counted from the training corpus, or read from a file. A component that will not
-    be initialized (frozen, or sourced and trained further) keeps the tables that it has.
+    It counts the training corpus, or reads a file. A component that isn't initialized (frozen, or
+    sourced and trained further) keeps its tables.
 
-    path (Optional[Path]): File that `spacy multihash init-tables` wrote. Null counts the corpus.
-    min_freq (int): A symbol gets a row if it occurs at least this often. Recommended values are
-        between 1 and 10.
-    component (Union[str, List[str]]): Name of the component that holds MultiEmbed, or of several.
-    max_rows (Optional[int]): The most rows that a table may have, row 0 included. Null sets no
-        limit.
+    path (Optional[Path]): File from `spacy multihash init-tables`. Null counts the corpus.
+    min_freq (int): Symbols that occur at least this often get a row. Recommended values are between
+        1 and 10.
+    component (Union[str, List[str]]): Name of the component that has the MultiEmbed, or of several.
+    max_rows (Optional[int]): Most rows of a table, including row 0. Null sets no limit.
     """
     check_cut(min_freq, max_rows)
 

@@ -63,34 +63,33 @@ def build_textcat_hash_embed_v1(
 ) -> Model[List[Doc], Floats2d]:
     """Classify documents by hash embeddings of their word n-grams.
 
-    Each n-gram is embedded by component vectors that it shares with other n-grams, weighted by its
-    importance parameters. The vectors of a document's n-grams are summed, and a linear layer is
-    last (Svenstrup et al. 2017, section 5.3). No dictionary is needed. In a document without any
-    n-gram, such as one that is shorter than all orders, the biases decide.
+    Each n-gram is a weighted sum of component vectors that it shares with other n-grams; its
+    importance parameters are the weights. The vectors of a document's n-grams are summed, and a
+    linear layer scores the labels (Svenstrup et al. 2017, section 5.3). You need no dictionary. If
+    a document has no n-gram, because it's too short, the biases decide.
 
-    exclusive_classes (bool): Whether a document has exactly one label, as in textcat. The output is
-        then a softmax, trained by cross entropy. Otherwise it has any number of labels, as in
-        textcat_multilabel. The output is then a logistic function for each label, trained by
-        squared error, as spaCy trains its own.
+    exclusive_classes (bool): Whether each document has exactly one label, as in textcat. Then the
+        output is a softmax, trained by cross entropy. Otherwise documents have any number of
+        labels, as in textcat_multilabel. Then the output is a logistic function for each label,
+        trained by squared error, as in spaCy.
     width (int): Width of the component vectors. The recommended value is 20.
     rows (int): Number of component vectors, B in the paper. Recommended values are between 500 and
         1000000.
-    importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. Null
-        takes ten times `rows`. Leave it null where importance is not trained.
+    importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. Leave
+        it null to use ten times `rows`, and if importance isn't trained.
     num_hashes (int): Number of component vectors of an n-gram, k in the paper, 1 to 16. The
         recommended value is 2.
-    ngram_orders (List[int]): Numbers of tokens of an n-gram, each from 1 to 10. Recommended
-        values are [1, 2], or [2] as in the paper's section 5.3.
+    ngram_orders (List[int]): How many tokens n-grams have, each from 1 to 10. Recommended values
+        are [1, 2], or [2] as in the paper's section 5.3.
     attr (Union[str, int]): Attribute of the tokens, by name or id.
     reduce (str): Whether to "sum" the vectors of n-grams, as in the paper, or to take the "mean".
-    append_importance (bool): Whether to put the importance parameters beside an n-gram's vector.
-    train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
-    seed (Optional[int]): Number of the hash functions, 0 <= seed < 2**32: each seed has others.
-        Null takes 0.
-    nO (Optional[int]): Number of labels. Null, which is recommended, leaves it to the component.
+    append_importance (bool): Whether to append the importance parameters to an n-gram's vector.
+    train_importance (bool): Whether to train the importance. Otherwise it's fixed at 1.
+    seed (Optional[int]): Chooses the hash functions, 0 <= seed < 2**32. Null is 0.
+    nO (Optional[int]): Number of labels. Leave it null: the component counts its labels.
     RETURNS (Model): B docs to their probabilities, (B, nO) float32.
 
-    Raises ValueError for a setting that is out of range, of another type, or without effect.
+    Raises ValueError if a setting is out of range, has the wrong type, or has no effect.
     """
     check_flag(_WHERE, "exclusive_classes", exclusive_classes)
     check_choice(_WHERE, "reduce", reduce, get_args(Reduce))

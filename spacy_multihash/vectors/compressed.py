@@ -267,7 +267,7 @@ class CompressedVectors(Vectors):
 
 
 def make_compressed_vectors_v1() -> Callable[[Vocab], CompressedVectors]:
-    """Make vectors for a vocab whose files may be small, for the config's [nlp.vectors]."""
+    """Make vectors that can be saved small, for the config's [nlp.vectors]."""
 
     def make_vectors(vocab: Vocab) -> CompressedVectors:
         return CompressedVectors(strings=vocab.strings)

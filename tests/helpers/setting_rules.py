@@ -203,7 +203,7 @@ def offences(name: str, settings: Settings) -> list[Offence]:
         found += _useless(settings, bad)
     traits = getattr(settings.get("tok2vec", settings.get("model")), "traits", ())
     if name.endswith("MetaVectors.v1") and settings["width"] is None and "mode" not in bad:
-        found += [("width", "None")] if settings.get("mode") != "concat" else []
+        found += [("width", "None")] if settings.get("mode", "concat") != "concat" else []
     above = settings.get("candidates_above")
     if above is not None and "candidates_above" not in bad and settings.get("spans_key") is None:
         found.append(("candidates_above", repr(above)))

@@ -32,20 +32,19 @@ def build_token_tagger_v1(
 
     The model of the component tagger_ner (Strubell et al. 2017, section 4).
 
-    tok2vec (Model[List[Doc], List[Floats2d]]): Docs -> vectors of tokens. The model can be trained
-        on each pass of an encoder if this is a spacy.Tok2Vec.v2 whose `encode` is
-        spacy-multihash.IteratedDilatedEncoder.v1.
-    train_passes (str): Whether "all" passes of the encoder are trained to predict the tags, by the
-        mean of their losses (equation 11), or the "last" one only. Recommended value is "all".
+    tok2vec (Model[List[Doc], List[Floats2d]]): Docs -> vectors of tokens. To train each pass of an
+        encoder, use a spacy.Tok2Vec.v2 whose `encode` is spacy-multihash.IteratedDilatedEncoder.v1.
+    train_passes (str): Whether to train "all" passes of the encoder to predict the tags, by the
+        mean of their losses (equation 11), or only the "last" pass. The recommended value is "all".
         Other encoders, and listeners, have a single pass.
-    learn_transitions (bool): Whether to learn scores of tags that follow each other. Then the model
-        is a linear-chain CRF (equation 2), and tagger_ner trains and decodes it as one. Otherwise
-        tags are independent of each other, given the vectors (equation 1), which is faster.
-    nO (Optional[int]): Number of tags. Null, which is recommended, leaves it to the component.
+    learn_transitions (bool): Whether to learn scores for pairs of neighbouring tags. Then the model
+        is a linear-chain CRF (equation 2), trained and decoded by tagger_ner. Otherwise tags are
+        independent given the vectors (equation 1), which is faster.
+    nO (Optional[int]): Number of tags. Leave it null: the component counts its tags.
     RETURNS (TokenTagger): Docs of N tokens to scores (P, N, nO) float32. P is 1 in prediction.
 
-    Raises ValueError for a setting that is out of range or of another type, and for an encoder in
-    the place of tok2vec.
+    Raises ValueError if a setting is out of range or has the wrong type, or if you pass an encoder
+    as tok2vec.
     """
     check_tok2vec(tok2vec)
     check_choice(_WHERE, "train_passes", train_passes, get_args(Passes))

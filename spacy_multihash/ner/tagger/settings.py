@@ -13,17 +13,17 @@ class Settings:
     """The settings of `EntityTagger`.
 
     decoder (Optional[str]): How scores become tags. "greedy" takes the best tag of each token, and
-        leaves out entities that are not whole. "constrained" takes the best sequence of tags that
-        may follow each other. "crf" does the same with learned transitions. Null is "crf" if the
-        model has them, otherwise "constrained".
-    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
-        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. It is
-        the share of all valid sequences of tags that have the entity. Scores of entities that were
-        there already ignore that they were given. New ones are scored given those. Null is for not
-        at all.
-    threshold (float): New entities whose probability is below it, 0 to 1, are not set in doc.ents.
-        With a `spans_key` they are among its spans, with their scores. 0 sets all.
-    temperature (float): Scores and transitions are divided by it before they become probabilities.
+        drops entities that aren't whole. "constrained" takes the best sequence of tags that may
+        follow each other. "crf" does the same with learned transitions. Null is "crf" if the model
+        has them, otherwise "constrained".
+    spans_key (Optional[str]): Where in doc.spans to put the entities as well, with their
+        probabilities in `attrs["scores"]`, (number of entities,) float32. A probability is the
+        share of all valid sequences of tags that have the entity. Scores of existing entities
+        ignore that they were given, and scores of new entities are conditional on them. Null puts
+        none there.
+    threshold (float): Only set new entities in doc.ents if their probability is at least this, 0 to
+        1. With a `spans_key`, the others are in doc.spans. 0 sets all.
+    temperature (float): Divides scores and transitions before they become probabilities.
     """
 
     decoder: Optional[Decoder] = None

@@ -57,21 +57,22 @@ from .training import has_gold, learn, prepare
 class Settings:
     """The settings of `BatchEntityRecognizer`, besides those of spaCy's ner.
 
-    state_dropout (float): The share of the hidden layer that training drops, of each state anew. A
-        model without `upper` has no such dropout.
-    spacy_gradient (bool): Whether to compute the gradient as spaCy does, with its fault. It takes
-        the last token of the batch for features that are missing.
-    decoder (str): Which entities to find. "greedy" takes the best action of each state, as spaCy's
-        ner does. "best" takes the most probable sequence of actions.
-    spans_key (Optional[str]): Where in doc.spans to put the entities of the component's labels as
-        well, with `attrs["scores"]`, the probability of each, (number of entities,) float32. That
-        of an entity that the doc had before is 1, and others are given those. Null puts none there.
-    confidence (str): Which probability. "exact", the only one, is the share of all sequences of
-        actions.
-    candidates_above (Optional[float]): Put all entities of at least this probability into
-        doc.spans[spans_key], besides those of doc.ents. Null is for none.
-    temperature (float): Scores are divided by it before they become probabilities. It changes
-        probabilities and "best", and not "greedy".
+    state_dropout (float): Dropout of the hidden layer in training, drawn for each state. It has no
+        effect on a model without `upper`.
+    spacy_gradient (bool): Whether to compute the gradient as spaCy does, including its error: for
+        missing features, it takes the last token of the batch.
+    decoder (str): "greedy" takes the best action of each state, as spaCy's ner does. "best" takes
+        the most probable sequence of actions.
+    spans_key (Optional[str]): Where in doc.spans to put the entities as well, with their
+        probabilities in `attrs["scores"]`, (number of entities,) float32. Entities that the doc had
+        before have probability 1, and the probabilities of others are conditional on them. Null
+        puts none there.
+    confidence (str): Which probability to compute. "exact", the only choice, is the share of all
+        sequences of actions that have the entity.
+    candidates_above (Optional[float]): Also put other possible entities into doc.spans[spans_key],
+        if their probability is at least this. Null adds none.
+    temperature (float): Divides the scores before they become probabilities. It changes
+        probabilities and "best", but not "greedy".
     """
 
     state_dropout: float = 0.1
@@ -141,24 +142,24 @@ class Prediction(NamedTuple):
 class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     """Recognize entities as spaCy's EntityRecognizer does, by a compiled loop over tokens.
 
-    Its model, files, labels, and the entities that it finds are those of spaCy's ner, whose
-    settings it takes. With a beam, and for rehearsal, it calls spaCy's own code.
+    It has the model, the files, the labels and the settings of spaCy's ner, and finds the same
+    entities. With a beam, and for rehearsal, it calls spaCy's own code.
 
     vocab (Vocab): The vocab of the pipeline.
     model (Model): Built by spacy.TransitionBasedParser.v2.
     name (str): The name of the component in the pipeline.
     moves (Optional[TransitionSystem]): The actions. Null makes them from the labels.
-    update_with_oracle_cut_size (int): Docs of at least about so many tokens are cut in training.
-        A part begins in the state that the gold entities lead to. 0 cuts none.
-    beam_width (int), beam_density (float), beam_update_prob (float): Of spaCy's beam_ner.
-    multitasks (Iterable): Of spaCy's ner.
-    incorrect_spans_key (Optional[str]): Where in reference.spans examples have entities that are
-        known to be wrong.
+    update_with_oracle_cut_size (int): Training cuts docs into parts of about this many tokens. Each
+        part begins in the state that the gold entities lead to. 0 cuts none.
+    beam_width (int), beam_density (float), beam_update_prob (float): As in spaCy's beam_ner.
+    multitasks (Iterable): As in spaCy's ner.
+    incorrect_spans_key (Optional[str]): Where in reference.spans your examples have entities that
+        are known to be wrong.
     scorer (Optional[Callable]): Scores a list of examples.
     **settings (Any): Those of `Settings`, which are attributes too.
 
-    Raises ValueError for a setting out of range. The first prediction or update raises it for a
-    model whose state_type is not "ner".
+    Raises ValueError if a setting is out of range. If the model's state_type isn't "ner", the first
+    prediction or update raises it.
     """
 
     _read: Optional[tuple[object, Actions]] = None
@@ -203,9 +204,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Union[Prediction, list]:
         """Find the entities of docs, without setting them.
 
-        Returns a `Prediction`, or with a beam what spaCy's ner does, beams.
+        Returns a `Prediction`. With a beam, it returns beams, as spaCy's ner does.
 
-        Raises ValueError, if probabilities are asked for, for weights that are not finite.
+        Raises ValueError if you want probabilities and the weights aren't finite.
         """
         docs, settings = as_docs(self.name, docs), self.settings
         if self.cfg["beam_width"] != 1:
@@ -228,13 +229,12 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
     ) -> SpanScores:
-        """Compute the probabilities of entities of docs, at any temperature.
+        """Compute the probabilities of entities, at any temperature.
 
-        keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
+        keys (Optional[KeysOfDocs]): The entities of each doc. Null is for those that are found.
 
-        Raises ValueError with a beam, which has no exact probabilities, and for a label that the
-        component, or a token that a doc, does not have. It raises ValueError for weights that are
-        not finite, and names them.
+        Raises ValueError with a beam, which has no exact probabilities, for unknown labels and
+        tokens, and for weights that aren't finite, which it names.
         """
         docs = as_docs(self.name, docs)
         if self.cfg["beam_width"] != 1:
@@ -259,9 +259,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     def set_annotations(
         self, docs: Union[Doc, Iterable[Doc]], prediction: Union[Prediction, list]
     ) -> None:
-        """Set doc.ents, and doc.spans if there is a `spans_key`, from what `predict` returned.
+        """Set doc.ents, and doc.spans if there is a `spans_key`.
 
-        Raises ValueError if that is a `Prediction` of other docs. Beams are not checked.
+        Raises ValueError if the prediction is of other docs. Beams aren't checked.
         """
         docs = as_docs(self.name, docs)
         if not isinstance(prediction, Prediction):
@@ -295,7 +295,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         examples (Iterable[Example]): The batch.
         drop (float): The dropout rate of the vectors of tokens.
         sgd (Optional[Optimizer]): The optimizer.
-        losses (Optional[dict[str, float]]): Losses by component, to which this one's is added.
+        losses (Optional[dict[str, float]]): Losses by component; this component's is added.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
