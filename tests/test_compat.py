@@ -1,5 +1,6 @@
 """The names of the report: its configs run as printed."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,7 @@ vectors = "{vectors}"
 [initialize.before_init]
 """
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
+SET_ATTR = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
 
 
 def write_vectors(path: Path) -> Path:
@@ -133,9 +135,12 @@ def write_vectors(path: Path) -> Path:
 
 
 def write_report_tables(path: Path) -> Path:
-    counts = count_symbols(make_docs(), {a: spacy.attrs.intify_attr(a) for a in ATTRS})
-    write_tables(path, make_tables(counts, min_freq=1))
+    write_tables(path, make_tables(counts_of(make_docs()), min_freq=1))
     return path
+
+
+def counts_of(docs: list[Doc]) -> dict[str, Counter[int]]:
+    return count_symbols(docs, {attr: spacy.attrs.intify_attr(attr) for attr in ATTRS})
 
 
 def initialize(listing: str, tmp_path: Path, **callback: Any) -> spacy.language.Language:
@@ -177,17 +182,7 @@ def test_listing_1_runs(tmp_path: Path) -> None:
 
 def test_listing_2_runs_with_the_callback_of_the_report(tmp_path: Path) -> None:
     tables = write_report_tables(tmp_path / "corpus.tables")
-    nlp = initialize(
-        LISTING_2,
-        tmp_path,
-        **{
-            "@callbacks": "set_attr",
-            "path": str(tables),
-            "component": "tok2vec",
-            "layer": "multiembed",
-            "attr": "tables",
-        },
-    )
+    nlp = initialize(LISTING_2, tmp_path, **{**SET_ATTR, "layer": "multiembed"}, path=str(tables))
     assert embed_of(nlp).name == "multiembed"
     for attr, layer in zip(ATTRS, nodes(nlp, "lookup_rows"), strict=True):
         keys = read_tables(tables).tables[attr].keys
@@ -250,10 +245,9 @@ def test_set_attr_keeps_the_tables_of_a_trained_component(
     corpus = write_corpus(tmp_path / "corpus.spacy", make_docs())
     first = init_nlp(build(small_config(corpus, LOOKUP, **CALLBACK)).config)
     first.to_disk(tmp_path / "first")
-    counts = count_symbols(make_docs()[:1], {a: spacy.attrs.intify_attr(a) for a in ATTRS})
+    counts = counts_of(make_docs()[:1])
     write_tables(tmp_path / "other.tables", make_tables(counts, min_freq=1))
-    callback = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
-    config = small_config(corpus, LOOKUP, path=str(tmp_path / "other.tables"), **callback)
+    config = small_config(corpus, LOOKUP, path=str(tmp_path / "other.tables"), **SET_ATTR)
     for name in ("tok2vec", "ner"):
         config["components"][name] = {"source": str(tmp_path / "first")}
     config["training"].update(frozen_components=frozen, annotating_components=frozen)
@@ -264,22 +258,13 @@ def test_set_attr_keeps_the_tables_of_a_trained_component(
 # Files of the report's own script: a map from attributes to maps from symbols to rows
 
 
-SET_ATTR = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
-
-
-def write_script_tables(path: Path) -> dict[str, dict[int, int]]:
-    """Write what the report's script makes with unk = 0: rows by frequency, from 1 on."""
-    counts = count_symbols(make_docs(), {a: spacy.attrs.intify_attr(a) for a in ATTRS})
+def test_set_attr_reads_the_file_of_the_report(tmp_path: Path) -> None:
+    # What the report's script makes with unk = 0: rows by frequency, from 1 on.
     rows = {
         attr: {symbol: i + 1 for i, (symbol, _) in enumerate(count.most_common())}
-        for attr, count in counts.items()
+        for attr, count in counts_of(make_docs()).items()
     }
-    srsly.write_msgpack(path, rows)
-    return rows
-
-
-def test_set_attr_reads_the_file_of_the_report(tmp_path: Path) -> None:
-    rows = write_script_tables(tmp_path / "train.tables")
+    srsly.write_msgpack(tmp_path / "train.tables", rows)
     nlp = initialize(LISTING_2, tmp_path, path=str(tmp_path / "train.tables"), **SET_ATTR)
     for attr, layer in zip(ATTRS, nodes(nlp, "lookup_rows"), strict=True):
         ids = numpy.array(list(rows[attr]), dtype="uint64")

@@ -22,8 +22,18 @@ from spacy_multihash.common import removed as removed_parts
 from spacy_multihash.common.removed import RemovedPart
 from spacy_multihash.ner.tagger.component import EntityTagger
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
-from tests.helpers.setting_rules import PREFIX, RULES, Offence, Settings, offences
-from tests.helpers.settings import COMPONENTS, PARSER, resolve, section, settings_of
+from tests.helpers.settings import (
+    COMPONENTS,
+    PARSER,
+    PREFIX,
+    RULES,
+    Offence,
+    Settings,
+    offences,
+    resolve,
+    section,
+    settings_of,
+)
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "40"))
 NLP = spacy.blank("en")
@@ -54,12 +64,11 @@ def test_good_settings_build_and_others_are_refused(name: str, data: st.DataObje
 def set_later(name: str, settings: Settings) -> None:
     """Set what a component is built with on a trained one: a refusal changes nothing."""
     model = settings.get("model", PARSER)
-    pipe = call(name, {"model": model} if name == "tagger_ner" else {})
+    needed = {"model": model} if name == "tagger_ner" else {}
+    pipe = call(name, needed)
     for key in settings.keys() - {"model", "scorer", "candidates_above"}:
         before = getattr(pipe, key)
-        wrong = offences(
-            name, {**({"model": model} if name == "tagger_ner" else {}), key: settings[key]}
-        )
+        wrong = offences(name, {**needed, key: settings[key]})
         check(refusal_of(partial(setattr, pipe, key, settings[key])), wrong)
         if wrong:
             assert getattr(pipe, key) == before

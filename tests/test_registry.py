@@ -73,20 +73,12 @@ def test_registered_names_are_those_of_the_entry_points() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "inside"),
-    [
-        ({"train_importance": False, "append_importance": True}, "unit_importance"),
-        ({}, "table_embed"),
-    ],
-)
-def test_nodes_that_no_saved_pipeline_has_keep_their_names(
-    settings: dict[str, Any], inside: str
-) -> None:
+def test_node_that_no_saved_pipeline_has_keeps_its_name() -> None:
     # thinc writes the names of nodes into saved models: they never change.
     config = {"@architectures": registered.MULTI_WEIGHTED_HASH_EMBED, **EMBED, "rows": [5, 5]}
-    model = spacy.registry.resolve({"model": {**config, **settings}})["model"]
-    assert [node.name for node in model.walk()].count(inside) == 2
+    config |= {"train_importance": False, "append_importance": True}
+    model = spacy.registry.resolve({"model": config})["model"]
+    assert [node.name for node in model.walk()].count("unit_importance") == 2
 
 
 @pytest.mark.parametrize("name", REPORT)
@@ -96,14 +88,24 @@ def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
         spacy.registry.resolve({"model": {"@architectures": name, **REPORT[name], "width": "wide"}})
 
 
-@pytest.mark.parametrize("name", CALLBACKS)
-def test_callback_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type(name: str) -> None:
-    config: Any = {"callback": {"@callbacks": name, **CALLBACKS[name]}}
-    assert callable(spacy.registry.resolve(config)["callback"])
-    config["callback"]["component"] = {"a": 1}
-    # The name of the argument, whether it is of a wrong type or none of the callback's.
-    with pytest.raises(ValueError, match="component"):
-        spacy.registry.resolve(config)
+SCORERS = {name: {"train": "train.spacy"} for name in NAMES["spacy_scorers"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "settings", "wrong"),
+    [
+        # The name of an argument of a wrong type, or of one that isn't the callback's.
+        *(("callbacks", name, settings, "component") for name, settings in CALLBACKS.items()),
+        *(("scorers", name, settings, "ignore_case") for name, settings in SCORERS.items()),
+    ],
+)
+def test_function_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type(
+    kind: str, name: str, settings: dict[str, Any], wrong: str
+) -> None:
+    config: Any = {f"@{kind}": name, **settings}
+    assert callable(spacy.registry.resolve({"function": config})["function"])
+    with pytest.raises(ValueError, match=wrong):
+        spacy.registry.resolve({"function": {**config, wrong: {"a": 1}}})
 
 
 # Registered parts, settings, and the error about what was removed.
@@ -140,15 +142,6 @@ def test_all_callbacks_are_here() -> None:
     assert {*CALLBACKS} | removed == {*NAMES["spacy_callbacks"]}
 
 
-def test_scorer_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type() -> None:
-    (name,) = NAMES["spacy_scorers"]
-    config = {"scorer": {"@scorers": name, "train": "train.spacy"}}
-    assert callable(spacy.registry.resolve(config)["scorer"])
-    config["scorer"]["ignore_case"] = "perhaps"
-    with pytest.raises(ValueError, match="ignore_case"):
-        spacy.registry.resolve(config)
-
-
 def test_public_names_are_those_that_type_checkers_see() -> None:
     # The stub is beside the module, in a wheel too.
     stub = ast.parse(Path(spacy_multihash.__file__).with_suffix(".pyi").read_text("utf8"))
@@ -158,21 +151,14 @@ def test_public_names_are_those_that_type_checkers_see() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     ]
+    assert Path(spacy_multihash.__file__).with_name("py.typed").is_file()
     assert seen and sorted(seen) == [
         (name, getattr(spacy_multihash, name).__module__) for name in sorted(PUBLIC)
     ]
 
 
-def test_package_says_that_it_is_typed() -> None:
-    assert Path(spacy_multihash.__file__).with_name("py.typed").is_file()
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_public_name_is_there_and_documented(name: str) -> None:
-    assert getattr(spacy_multihash, name).__doc__
-
-
-def test_unknown_name_is_refused() -> None:
+def test_public_names_are_documented_and_others_refused() -> None:
+    assert [name for name in PUBLIC if not getattr(spacy_multihash, name).__doc__] == []
     with pytest.raises(AttributeError, match="has no attribute 'MultiHash'"):
         spacy_multihash.MultiHash  # type: ignore[attr-defined]  # noqa: B018
 

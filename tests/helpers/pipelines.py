@@ -1,5 +1,6 @@
 """Pipelines with weighted embeddings, of tokens and of n-grams."""
 
+from collections.abc import Iterable
 from typing import Any, Optional
 
 import spacy
@@ -61,3 +62,14 @@ def two_textcats() -> Language:
 
 def token_docs(nlp: Language) -> list[Doc]:
     return [nlp.make_doc(text) for text in TEXTS]
+
+
+def ngrams_by_loop(docs: Iterable[Doc], *orders: int) -> list[str]:
+    words = [[token.lower_ for token in doc] for doc in docs]
+    return [
+        " ".join(own[i : i + order])
+        for own in words
+        for i in range(len(own))
+        for order in orders
+        if i + order <= len(own)
+    ]

@@ -1,8 +1,6 @@
 """What inspect-rows says of weighted hash embeddings, of tokens and of n-grams."""
 
 import json
-import re
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,8 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
-from typer.testing import Result
 
 from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
-from spacy_multihash.common.types import NgramLayer
 from spacy_multihash.corpus.shards import model_shard
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted
 from spacy_multihash.inspection.chance import in_collision_by_chance
@@ -26,25 +21,21 @@ from spacy_multihash.inspection.rows import (
     inspect_word,
     symbols_of,
 )
-from spacy_multihash.inspection.symbols import find_ngram_texts
+from spacy_multihash.inspection.symbols import find_texts
 from spacy_multihash.layers import importance_seed
 from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import write_corpus
-from tests.helpers.ngrams import ngrams_by_loop
 from tests.helpers.pipelines import (
     TEXTCAT,
     WEIGHTED,
     add_embedding,
+    ngrams_by_loop,
     textcat_pipeline,
     token_docs,
     two_textcats,
     weighted_pipeline,
 )
 from tests.helpers.rows import KEYS, reference_rows
-
-
-def invoke(*args: Any) -> Result:
-    return invoke_command(inspect_rows_cli, *args)
 
 
 def shared_by_loop(rows: list[Any]) -> int:
@@ -70,13 +61,13 @@ def test_both_tables_of_a_weighted_embedding_are_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "parts"),
-    [({}, ["vectors"] * 2), ({"append_importance": True}, ["components"] * 2)],
+    ("settings", "part", "number"),
+    [({}, "vectors", 0), ({"append_importance": True}, "components", 2)],
 )
-def test_importance_that_is_fixed_has_no_table(settings: dict[str, Any], parts: list[str]) -> None:
+def test_fixed_importance_has_no_table(settings: dict[str, Any], part: str, number: int) -> None:
     nlp = weighted_pipeline(train_importance=False, **settings)
-    assert [table.part for table in find_tables(nlp)] == parts
-    assert [w.importance for w in find_weighted(nlp)] == [None] * parts.count("components")
+    assert [table.part for table in find_tables(nlp)] == [part] * 2
+    assert [weighted.importance for weighted in find_weighted(nlp)] == [None] * number
 
 
 def test_tables_of_all_components_are_found() -> None:
@@ -134,23 +125,18 @@ def test_fixed_importance_has_collisions_of_components_alone() -> None:
 # N-grams
 
 
-def ngram_texts(
-    read: Callable[[], Iterable[Doc]], ngrams: NgramLayer, ids: list[int], vocab: Vocab
-) -> list[str]:
+def ngram_texts(table: EmbeddingTable, docs: list[Doc], ids: numpy.ndarray) -> list[str]:
     """Write n-grams, all of which docs have, as texts."""
-    found = find_ngram_texts(read, ngrams, ids, vocab)
-    return [found[id_] for id_ in ids]
+    found = find_texts(lambda: docs, table, ids.tolist(), docs[0].vocab)
+    return [found[id_] for id_ in ids.tolist()]
 
 
-@pytest.mark.parametrize("make", [list, iter], ids=["list", "iterator"])
-def test_ngrams_of_a_corpus_are_those_of_a_loop(make: Callable[[Any], Any]) -> None:
+def test_ngrams_of_a_corpus_are_those_of_a_loop() -> None:
     nlp = two_textcats()
     docs, tables = token_docs(nlp), find_tables(nlp)
-    symbols = symbols_of(make(docs), tables)
+    symbols = symbols_of(iter(docs), tables)
     for table, orders in ((tables[0], (1, 3)), (tables[2], (2,))):
-        assert table.ngrams is not None
-        ids = symbols[table]
-        texts = ngram_texts(lambda: docs, table.ngrams, ids.tolist(), nlp.vocab)
+        texts = ngram_texts(table, docs, symbols[table])
         expected = ngrams_by_loop(docs, *orders)
         counts = [expected.count(text) for text in texts]
         assert sorted(texts) == sorted(set(expected))
@@ -161,20 +147,15 @@ def test_texts_are_found_behind_the_first_docs() -> None:
     nlp = two_textcats()
     docs = [nlp.make_doc("some other words")] * 600 + [nlp.make_doc("the last one at last")]
     table = find_tables(nlp)[2]
-    assert table.ngrams is not None
-    ids = symbols_of(docs, [table])[table].tolist()
-    texts = ngram_texts(lambda: docs, table.ngrams, ids + ids[:1], nlp.vocab)
-    assert texts[:2] == texts[-1:] + texts[1:2]
+    texts = ngram_texts(table, docs, symbols_of(docs, [table])[table])
     assert set(texts) == set(ngrams_by_loop(docs, 2))
 
 
 def test_rows_of_an_ngram_are_those_of_its_id() -> None:
     nlp = two_textcats()
     docs, table = token_docs(nlp), find_tables(nlp)[0]
-    assert table.ngrams is not None
     symbols = symbols_of(docs, [table])[table]
-    texts = ngram_texts(lambda: docs, table.ngrams, symbols.tolist(), nlp.vocab)
-    id_ = int(symbols[texts.index("what a joke")])
+    id_ = int(symbols[ngram_texts(table, docs, symbols).index("what a joke")])
     word = inspect_word(table, "What  a joke", nlp.vocab, symbols)
     assert (word.symbol, word.part) == ("what a joke", "components")
     assert [word.rows] == reference_rows([id_], 30, 2, [table.layer.attrs["seed"].value])
@@ -183,18 +164,15 @@ def test_rows_of_an_ngram_are_those_of_its_id() -> None:
     assert all(text.isdigit() for text in listed)  # ids: nobody said where they occur
 
 
-@pytest.mark.parametrize(("word", "number"), [("what a", 2), ("what a joke this", 4), (" ", 0)])
-def test_an_ngram_of_another_order_is_an_error(word: str, number: int) -> None:
-    nlp = two_textcats()
-    message = re.escape(f"LOWER to inspect have orders [1, 3], but {word!r} has {number} words")
-    with pytest.raises(ValueError, match=message):
-        inspect_word(find_tables(nlp)[0], word, nlp.vocab)
-
-
-def test_a_corpus_without_ngrams_of_an_order_is_an_error() -> None:
+def test_refusals() -> None:
     nlp = textcat_pipeline({**TEXTCAT, "ngram_orders": [4]})
+    (table, *_) = tables = find_tables(nlp)
+    with pytest.raises(
+        ValueError, match=r"LOWER to inspect have orders \[4\], but 'a b' has 2 words"
+    ):
+        inspect_word(table, "a b", nlp.vocab)
     with pytest.raises(ValueError, match=r"or none that make a symbol of LOWER\[4\]\. Give a"):
-        symbols_of([nlp.make_doc("three words only")], find_tables(nlp))
+        symbols_of([nlp.make_doc("three words only")], tables)
 
 
 # The command
@@ -213,7 +191,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
-    result = invoke(folder / "model", "it", "what a", "--data", folder / "docs.spacy")
+    args = (folder / "model", "it", "what a", "--data", folder / "docs.spacy")
+    result = invoke_command(inspect_rows_cli, *args)
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.output.splitlines()]
     first = lines.index("tok2vec.NORM components 30 16 2 5 480 1,920")
@@ -236,7 +215,8 @@ def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
 
 
 def test_command_shows_ngrams_that_share_rows_as_texts(folder: Path) -> None:
-    result = invoke(folder / "model", "it", "--data", folder / "docs.spacy", "--json")
+    args = (folder / "model", "it", "--data", folder / "docs.spacy", "--json")
+    result = invoke_command(inspect_rows_cli, *args)
     printed = json.loads(result.stdout)
     assert [table["part"] for table in printed["tables"]] == ["components", "importance"] * 3
     words = [word for word in printed["words"] if word["component"] == "textcat"]

@@ -18,14 +18,20 @@ from typer.testing import Result
 from spacy_multihash.cli.importance import importance, importance_cli
 from spacy_multihash.corpus.read import model_docs
 from spacy_multihash.embed.find import WeightedEmbedding, find_weighted, rows_of
-from spacy_multihash.inspection.importance import EmbeddingImportance, Ranking, symbol_importance
+from spacy_multihash.inspection.importance import (
+    EmbeddingImportance,
+    Ranking,
+    RowAdvice,
+    advise_rows,
+    symbol_importance,
+)
 from spacy_multihash.inspection.rows import inspect_collisions
 from tests.helpers.cli import invoke_command
 from tests.helpers.corpora import HASH, write_corpus
-from tests.helpers.ngrams import ngrams_by_loop
 from tests.helpers.pipelines import (
     TEXTCAT,
     add_embedding,
+    ngrams_by_loop,
     textcat_pipeline,
     token_docs,
     two_textcats,
@@ -33,15 +39,21 @@ from tests.helpers.pipelines import (
 )
 
 ALL = Ranking(top=1000, min_freq=1)
+SINGLE = {**TEXTCAT, "ngram_orders": [1]}
 
 
-def randomize(nlp: Language) -> Language:
-    """Set importance parameters of both signs, and of very different sizes."""
+def randomize(nlp: Language, spread: float = 2) -> Language:
+    """Set importance parameters of both signs, and of very different sizes, and other weights."""
     rng = numpy.random.default_rng(4)
+    for name, pipe in nlp.pipeline:
+        for node in pipe.model.walk() if name != "tok2vec" else ():  # type: ignore[attr-defined]
+            for param in {*node.param_names} - {"b"}:  # no n-gram changes the bias
+                shape = node.get_param(param).shape
+                node.set_param(param, rng.normal(size=shape).astype("float32"))
     for embedding in find_weighted(nlp):
         assert embedding.importance is not None
         P = embedding.importance.weights.get_param("E")
-        P[:] = rng.normal(size=P.shape) * numpy.exp(2 * rng.normal(size=(len(P), 1)))
+        P[:] = rng.normal(size=P.shape) * numpy.exp(spread * rng.normal(size=(len(P), 1)))
     return nlp
 
 
@@ -155,44 +167,90 @@ def test_important_symbols_have_a_share_of_the_mean(share: float) -> None:
         assert found.collisions == inspect_collisions(embedding, ids)
 
 
-# Bad input
+# Rows for a corpus
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("num_frequent", "rows", "importance_rows"),
     [
-        ({"top": 0}, "top must be a whole number from 1 on, was: 0"),
-        ({"top": 2.5}, "top must be a whole number from 1 on, was: 2.5"),
-        ({"min_freq": 0}, "min_freq must be a whole number from 1 on, was: 0"),
-        ({"share": -0.1}, "share must be a number from 0 on, was: -0.1"),
-        ({"share": float("nan")}, "share must be a number from 0 on, was: nan"),
-        ({"share": "1"}, "share must be a number from 0 on, was: '1'"),
+        (1, 1, 10),
+        (10, 10, 100),
+        (11, 20, 200),
+        (101, 200, 2_000),
+        (5_000, 5_000, 50_000),
+        (78_745, 100_000, 1_000_000),  # the part of AG News
     ],
 )
-def test_numbers_out_of_range_are_errors(settings: dict[str, Any], message: str) -> None:
+def test_advice_grows_with_the_corpus(num_frequent: int, rows: int, importance_rows: int) -> None:
+    (embedding,) = find_weighted(textcat_pipeline(TEXTCAT))
+    advice = advise_rows(embedding, num_frequent)
+    assert advice == RowAdvice(30, rows, 60, importance_rows)
+
+
+# Labels, against the model's own predictions
+
+
+def scores(nlp: Language, *words: str) -> numpy.ndarray:
+    """The probabilities of a doc's labels."""
+    model = nlp.get_pipe("textcat").model  # type: ignore[attr-defined]
+    return model.predict([Doc(nlp.vocab, words=list(words))])[0]
+
+
+@pytest.mark.parametrize("settings", [{}, {"append_importance": True}, {"reduce": "mean"}])
+def test_exclusive_labels_differ_by_log_odds(settings: dict[str, Any]) -> None:
+    nlp = randomize(textcat_pipeline({**SINGLE, **settings}), spread=0)
+    for symbol in rank(nlp)[0].largest:
+        X, Y = scores(nlp, symbol.text)
+        assert list(symbol.labels) == ["X", "Y"]
+        assert symbol.labels["X"] - symbol.labels["Y"] == pytest.approx(numpy.log(X / Y), rel=1e-3)
+        assert sum(symbol.labels.values()) == pytest.approx(0, abs=1e-5)
+
+
+def test_labels_of_their_own_have_logits_that_add_up() -> None:
+    nlp = randomize(textcat_pipeline({**SINGLE, "exclusive_classes": False}), spread=0)
+    by_text = {symbol.text: symbol.labels for symbol in rank(nlp)[0].largest}
+    p = scores(nlp, "what", "joke").astype("float64")
+    together = {name: by_text["what"][name] + by_text["joke"][name] for name in "XY"}
+    assert list(together.values()) == pytest.approx(numpy.log(p / (1 - p)).tolist(), rel=1e-3)
+
+
+# Bad input
+
+
+def diverged() -> Language:
+    nlp = textcat_pipeline(TEXTCAT)
+    for embedding in find_weighted(nlp):
+        embedding.components.weights.get_param("E")[:] = numpy.nan
+    return nlp
+
+
+FIXED = "is fixed at 1: there is nothing to show. Train with"
+UNTRAINED = {**TEXTCAT, "importance_rows": None, "train_importance": False}
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: Ranking(top=0), "top must be a whole number from 1 on, was: 0"),
+    (lambda: Ranking(min_freq=0), "min_freq must be a whole number from 1 on, was: 0"),
+    (lambda: Ranking(share=float("nan")), "share must be a number from 0 on, was: nan"),
+    (lambda: rank(weighted_pipeline(train_importance=False)), FIXED),
+    (lambda: rank(weighted_pipeline(train_importance=False, append_importance=True)), FIXED),
+    (lambda: rank(textcat_pipeline(UNTRAINED)), FIXED),
+    (lambda: rank(diverged()), r"textcat.LOWER\[1,2\] has vectors that are not finite: training"),
+]
+
+
+@pytest.mark.parametrize(("do", "message"), REFUSED)
+def test_refusals(do: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Ranking(**settings)
+        do()
 
 
 def test_a_component_can_be_chosen() -> None:
     nlp = weighted_pipeline()
     add_embedding(nlp, "hashed", HASH | {"width": 16})
-    assert len(rank(nlp, component="tok2vec")) == len(rank(nlp)) == 2
+    chosen, everything = rank(nlp, component="tok2vec"), rank(nlp)
+    assert len(chosen) == len(everything) == 2
+    assert not any(symbol.labels for each in everything for symbol in each.largest)  # not linear
     with pytest.raises(ValueError, match=r"no weighted hash embedding in \['hashed'\]"):
         rank(nlp, component="hashed")
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: weighted_pipeline(train_importance=False),
-        lambda: weighted_pipeline(train_importance=False, append_importance=True),
-        lambda: textcat_pipeline({**TEXTCAT, "importance_rows": None, "train_importance": False}),
-    ],
-)
-def test_importance_that_is_fixed_is_an_error(make: Callable[[], Language]) -> None:
-    with pytest.raises(ValueError, match="is fixed at 1: there is nothing to show. Train with"):
-        rank(make())
 
 
 # The command
@@ -287,3 +345,38 @@ def test_command_counts_the_tokens_that_the_pipeline_meets(folder: Path, tmp_pat
         "do n't go": 1,
         "don't": 1,
     }
+
+
+def save(nlp: Language, folder: Path) -> tuple[Any, ...]:
+    """Save a pipeline and a corpus, and return the arguments of the command."""
+    nlp.to_disk(folder / "model")
+    corpus = write_corpus(folder / "docs.spacy", token_docs(nlp))
+    return folder / "model", "--data", corpus, "--min-freq", 1
+
+
+@pytest.mark.parametrize("warns", [True, False])
+def test_command_advises_rows_and_warns_of_few_updates(warns: bool, tmp_path: Path) -> None:
+    nlp = textcat_pipeline(TEXTCAT)
+    if not warns:
+        (embedding,) = find_weighted(nlp)
+        assert embedding.importance is not None
+        embedding.importance.weights.get_param("E")[:] = 1
+    lines = list(lines_of(invoke(*save(nlp, tmp_path))))
+    (found,) = rank(nlp, Ranking(min_freq=1))
+    numbers = (getattr(found.rows, name) for name in RowAdvice.__dataclass_fields__)
+    assert f"textcat.LOWER[1,2] {' '.join(map(str, numbers))}" in lines
+    assert ("frequent symbols is near zero" in " ".join(lines)) == warns
+
+
+def test_command_shows_two_of_many_labels_and_says_how_to_see_all(tmp_path: Path) -> None:
+    nlp = textcat_pipeline(TEXTCAT)
+    for i in range(20):
+        nlp.get_pipe("textcat").add_label(f"LABEL{i}")  # type: ignore[attr-defined]
+    args = save(randomize(nlp), tmp_path)
+    said = " ".join(lines_of(invoke(*args, "--top", 2)))
+    assert "2 of 22 labels. See all with --json." in said
+    labels = rank(nlp)[0].largest[0].labels
+    (best, score), *_, (worst, least) = sorted(labels.items(), key=lambda item: -item[1])
+    assert f"{best} {score:+.3g} {worst} {least:+.3g}" in said
+    (found,) = json.loads(invoke(*args, "--json").stdout)
+    assert len(found["largest"][0]["labels"]) == 22

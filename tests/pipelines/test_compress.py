@@ -1,6 +1,7 @@
 """Compressed pipelines: what they predict, what they leave out, and how they go on."""
 
 import pickle
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,9 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in files)
 
 
-def models_of(pipe: Any) -> Any:
-    return pipe.model.walk() if hasattr(pipe, "model") else []
-
-
 def weights(nlp: Language) -> list[numpy.ndarray]:
-    nodes = [node for _, pipe in nlp.components for node in models_of(pipe)]
+    models = [pipe.model for _, pipe in nlp.components if hasattr(pipe, "model")]
+    nodes = [node for model in models for node in model.walk()]
     return [node.get_param(name) for node in nodes for name in node.param_names]
 
 
@@ -347,49 +345,47 @@ def test_weights_of_other_frameworks_stay_as_they_are(tmp_path: Path) -> None:
     assert needed_ids(tmp_path, ["PER"]) is not None
 
 
-@pytest.mark.parametrize(
-    ("component", "value", "message"),
-    [
-        ("ner", numpy.nan, "ner: the weights .* cannot be .*: .* NaN or infinite. Train"),
-        ("tok2vec", numpy.inf, "tok2vec: the weights .* cannot be .*: .* NaN or infinite"),
-        (
-            "tagger",
-            1e5,
-            "tagger: the weights . of the layer 'softmax' cannot be float16: float16 h",
-        ),
-    ],
-)
-def test_numbers_that_cannot_be_saved_are_refused(
-    component: str, value: float, message: str, tmp_path: Path
-) -> None:
+def with_number(component: str, value: float) -> Language:
     nlp = built()
     model = nlp.get_pipe(component).model  # type: ignore[attr-defined]
     node = [n for n in model.walk() if "W" in n.param_names or "E" in n.param_names][-1]
     node.get_param(node.param_names[0]).reshape(-1)[3] = value
-    with pytest.raises(ValueError, match=message):
-        compress(nlp, tmp_path / "small", Precisions())
+    return nlp
 
 
-def test_vectors_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+def with_nan_vector() -> Language:
     nlp = built("words")
     nlp.vocab.vectors.data = nlp.vocab.vectors.data.copy()  # read from bytes, it is read-only
     nlp.vocab.vectors.data[2, 2] = numpy.nan
-    with pytest.raises(ValueError, match="the static vectors cannot be int8: 1 of 30 numbers are"):
-        compress(nlp, tmp_path / "small", Precisions())
+    return nlp
 
 
-def test_what_is_no_pipeline_to_compress_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="has no components, and so no weights"):
-        compress(spacy.blank("en"), tmp_path / "small", Precisions())
+def with_other_vectors() -> Language:
     nlp = built()
-    with pytest.raises(ValueError, match="tables must be .*int8.*, was: 'int4'. Give another one"):
-        compress(nlp, tmp_path / "other", Precisions(tables="int4"))
-    with pytest.raises(ValueError, match="keep_strings must be true or false, was: 'no'"):
-        compress(nlp, tmp_path / "other", Precisions(), keep_strings="no")
     nlp.config["nlp"]["vectors"] = {"@vectors": "others.v1"}
-    with pytest.raises(ValueError, match="has vectors of others.v1, was expected to have those of"):
-        compress(nlp, tmp_path / "other", Precisions())
-    assert not (tmp_path / "other").exists()
-    config = {"after": {"@callbacks": KEEP, "weights": "int4"}}
+    return nlp
+
+
+REFUSED: list[tuple[Callable[[], Language], dict[str, Any], str]] = [
+    (lambda: with_number("ner", numpy.nan), {}, "ner: the weights .* be .*: .* NaN or infinite. T"),
+    (lambda: with_number("tok2vec", numpy.inf), {}, "tok2vec: the weights .* be .*: .* NaN or inf"),
+    (lambda: with_number("tagger", 1e5), {}, "weights . of the layer 'softmax' cannot be float16"),
+    (with_nan_vector, {}, "the static vectors cannot be int8: 1 of 30 numbers are"),
+    (lambda: spacy.blank("en"), {}, "has no components, and so no weights"),
+    (built, {"precisions": Precisions(tables="int4")}, "tables must be .*int8.*, was: 'int4'. Giv"),
+    (built, {"keep_strings": "no"}, "keep_strings must be true or false, was: 'no'"),
+    (with_other_vectors, {}, "has vectors of others.v1, was expected to have those of"),
+]
+
+
+@pytest.mark.parametrize(("make", "settings", "message"), REFUSED)
+def test_refusals(
+    make: Callable[[], Language], settings: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        compress(make(), tmp_path / "small", **{"precisions": Precisions(), **settings})
+
+
+def test_callback_refuses_a_precision_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="weights"):
-        spacy.registry.resolve(config)
+        spacy.registry.resolve({"after": {"@callbacks": KEEP, "weights": "int4"}})

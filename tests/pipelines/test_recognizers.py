@@ -115,24 +115,23 @@ def test_entities_stay_and_so_do_the_settings(components: Settings, tmp_path: Pa
             )
 
 
-def test_model_actions_and_settings_are_those_of_before(nlp: Language) -> None:
+@pytest.mark.parametrize("use_upper", [True, False])
+def test_model_actions_and_settings_are_those_of_before(use_upper: bool) -> None:
+    # Without upper, spaCy's constructor replaces lower by another layer with the same weights.
+    nlp = build({"ner": recognizer(use_upper=use_upper)})
+    nlp.resume_training()
     old = pipe(nlp)
     lower = old.model.get_ref("lower")
     accelerate(nlp)
     new = pipe(nlp)
     assert new.model is old.model
     assert new.model.get_ref("lower") is lower
+    assert new._rehearsal_model is old._rehearsal_model is not None
+    assert new._multitasks is old._multitasks
+    assert nlp.rehearse(gold(nlp), losses={})["ner"] >= 0
     assert (new.moves, new.cfg, new.scorer) == (old.moves, old.cfg, old.scorer)
     assert new.labels == old.labels
     assert nlp.meta["labels"]["ner"] == list(old.labels)
-
-
-def test_model_without_upper_keeps_its_layers() -> None:
-    # spaCy's constructor replaces the layer by another one with the same weights.
-    nlp = build({"ner": recognizer(use_upper=False)})
-    lower = pipe(nlp).model.get_ref("lower")
-    accelerate(nlp)
-    assert pipe(nlp).model.get_ref("lower") is lower
 
 
 def test_ner_stays_if_it_is_to_be_kept(nlp: Language) -> None:
@@ -146,14 +145,8 @@ def test_ner_stays_if_it_is_to_be_kept(nlp: Language) -> None:
 
 
 def test_pipeline_with_nothing_but_a_recognizer_to_replace_is_saved(tmp_path: Path) -> None:
-    embed = {
-        "@architectures": "spacy.CharacterEmbed.v2",
-        "width": 16,
-        "rows": 20,
-        "nM": 4,
-        "nC": 4,
-        "include_static_vectors": False,
-    }
+    embed = {"@architectures": "spacy.CharacterEmbed.v2", "include_static_vectors": False}
+    embed |= {"width": 16, "rows": 20, "nM": 4, "nC": 4}
     mish = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 16, "depth": 1}
     own = {**TOK2VEC, "embed": embed, "encode": {**mish, "window_size": 1}}
     nlp = drawn({"ner": ner(own)})
@@ -169,7 +162,8 @@ def test_pipeline_with_nothing_but_a_recognizer_to_replace_is_saved(tmp_path: Pa
 
 
 def test_place_and_disabled_components_stay(tmp_path: Path) -> None:
-    nlp = build({"ner": ner(CNN), "tagger": tagger(TOK2VEC), "other": ner(CNN)})
+    nlp = build({"ner": ner(CNN), "tagger": tagger(TOK2VEC), "second": ner(CNN)})
+    nlp.rename_pipe("second", "other")
     nlp.disable_pipe("other")
     expected = predictions(nlp)
     paths = {(entry.component, entry.path) for entry in accelerate(nlp).replaced}
@@ -184,14 +178,6 @@ def test_place_and_disabled_components_stay(tmp_path: Path) -> None:
         assert predictions(pipeline)
 
 
-def test_listeners_go_on_listening(nlp: Language) -> None:
-    accelerate(nlp)
-    assert nlp.get_pipe("tok2vec").listening_components == ["tagger", "ner"]  # type: ignore[attr-defined]
-    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
-    assert nlp.get_pipe("tok2vec").listening_components == ["tagger"]  # type: ignore[attr-defined]
-    assert entities(nlp) > 3
-
-
 def test_training_goes_on_beside_frozen_components(nlp: Language) -> None:
     accelerate(nlp)
     sgd = nlp.resume_training()
@@ -201,15 +187,6 @@ def test_training_goes_on_beside_frozen_components(nlp: Language) -> None:
     assert losses["ner"] > 0
     assert pipe(nlp).model.to_bytes() != before
     assert pipe(nlp, "tagger").model.to_bytes() == others
-
-
-def test_renamed_component_is_replaced(nlp: Language, tmp_path: Path) -> None:
-    nlp.rename_pipe("ner", "names")
-    expected = predictions(nlp)
-    assert replaced(accelerate(nlp)) == [("names", "ner", "batch_ner")]
-    nlp.to_disk(tmp_path)
-    for pipeline in (nlp, spacy.load(tmp_path)):
-        assert predictions(pipeline) == expected
 
 
 def test_source_in_memory_keeps_its_ner_and_its_entities() -> None:
@@ -222,24 +199,18 @@ def test_source_in_memory_keeps_its_ner_and_its_entities() -> None:
     assert predictions(source) == predictions(target) == expected
 
 
-def test_pipes_are_analyzed_as_they_are_now(nlp: Language) -> None:
+def test_listeners_and_the_analysis_of_pipes_know_the_new_component(nlp: Language) -> None:
     accelerate(nlp)
+    tok2vec: Any = pipe(nlp, "tok2vec")
+    assert tok2vec.listening_components == ["tagger", "ner"]
     analysis: Any = nlp.analyze_pipes()
     summary = analysis["summary"]["ner"]
     assert {"doc.ents", "doc.spans"} <= set(summary["assigns"])
     assert "ents_f" in summary["scores"]
     assert nlp.config["training"]["score_weights"]["ents_f"] == pytest.approx(0.5)
-
-
-def test_rehearsal_and_multitasks_go_on() -> None:
-    nlp = build({"ner": ner(CNN)})
-    old = pipe(nlp)
-    nlp.resume_training()
-    assert old._rehearsal_model is not None
-    accelerate(nlp)
-    assert pipe(nlp)._rehearsal_model is old._rehearsal_model
-    assert pipe(nlp)._multitasks is old._multitasks
-    assert nlp.rehearse(gold(nlp), losses={})["ner"] >= 0
+    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
+    assert tok2vec.listening_components == ["tagger"]
+    assert entities(nlp) > 3
 
 
 def test_variables_of_the_config_stay(tmp_path: Path) -> None:
@@ -272,17 +243,9 @@ def make_other(nlp: Language, name: str, model: Model, sure: bool = True) -> Ent
 
 @spacy.registry.architectures("spacy_multihash_tests.Parser.v1")
 def build_parser(width: int) -> Model:
-    build_spacys = spacy.registry.architectures.get("spacy.TransitionBasedParser.v2")
-    tok2vec = spacy.registry.architectures.get("spacy.HashEmbedCNN.v2")(
-        width=width,
-        depth=1,
-        embed_size=20,
-        window_size=1,
-        maxout_pieces=2,
-        subword_features=False,
-        pretrained_vectors=None,
-    )
-    return build_spacys(tok2vec, "ner", False, 8, 2, True)
+    tok2vec = {**CNN, "width": width}
+    parser = {**ner(tok2vec)["model"], "nO": None}
+    return spacy.registry.resolve({"parser": parser})["parser"]
 
 
 OTHER_MODEL = {
