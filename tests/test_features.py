@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from spacy_multihash import (
     write_tables,
 )
 from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
-from spacy_multihash.corpus.read import model_docs
+from spacy_multihash.corpus.read import model_examples, tokens_of
 from spacy_multihash.inspection.importance import Ranking
 from spacy_multihash.inspection.symbols import DocSymbols
 from spacy_multihash.tables.set_tables import count_tables
@@ -199,7 +198,7 @@ def test_config_in_the_docs_builds(corpus: Path) -> None:
 
 def test_tables_count_the_annotation_of_the_corpus(corpus: Path, tmp_path: Path) -> None:
     nlp = load_model_from_config(make_config("lookup", corpus), auto_fill=True)
-    tables = count_tables([tok2vec(nlp)], model_docs(nlp, corpus))
+    tables = count_tables([tok2vec(nlp)], tokens_of(model_examples(nlp, corpus)))
     assert {*tables.tables} == {*ATTRS}
     for name, table in tables.tables.items():
         expected = {get_string_id(text): freq for text, freq in count(name, repeats=False).items()}
@@ -224,7 +223,10 @@ def test_tables_know_their_feature(nlp: Language) -> None:
 
 
 def test_symbols_of_features_are_counted_and_named(nlp: Language, kind: str, corpus: Path) -> None:
-    make_docs = partial(model_docs, nlp, corpus)
+
+    def make_docs() -> Iterator[Doc]:
+        return tokens_of(model_examples(nlp, corpus))
+
     symbols = DocSymbols(make_docs, nlp.vocab)
     for table, counted in symbols.count(find_tables(nlp)).items():
         texts = symbols.texts(table, counted.keys.tolist())
@@ -247,7 +249,7 @@ def test_rows_of_each_symbol_of_a_word(nlp: Language) -> None:
 def test_importance_names_the_symbols(corpus: Path) -> None:
     nlp = init_nlp(make_config("weighted", corpus))
     ranking = Ranking(top=1000, min_freq=1)
-    for found in symbol_importance(nlp, partial(model_docs, nlp, corpus), ranking):
+    for found in symbol_importance(nlp, lambda: tokens_of(model_examples(nlp, corpus)), ranking):
         assert {symbol.text: symbol.freq for symbol in found.largest} == count(found.attr)
 
 

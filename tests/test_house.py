@@ -32,7 +32,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition", "vectors"),
     "inspection": ("corpus", "embed", "encode", "ner", "tables"),
     # What `fit` adds to other commands: training with checkpoints, scores and the report.
-    "fit": ("corpus", "inspection"),
+    "fit": ("corpus", "inspection", "scale"),
     "vectors": ("compute",),
     "compat": ("compute", "embed", "tables"),
     "layers": ("compute", "embed", "encode", "ner", "ner.tagger", "textcat"),

@@ -25,12 +25,7 @@ CountsT = TypeVar("CountsT")
 
 @dataclass(frozen=True)
 class Shards:
-    """The files of a corpus.
-
-    path (Path): The folder, or the only file.
-    paths (Sequence[Path]): The files, in order.
-    names (Sequence[str]): Their names, for messages.
-    """
+    """The files of a corpus, in order, with their names for messages."""
 
     path: Path
     paths: Sequence[Path]
@@ -58,16 +53,10 @@ class Shards:
         workers: Workers,
         count: Callable[[Path], CountsT],
         merge: Callable[[CountsT, CountsT], CountsT],
-        *,
-        show_progress: Optional[bool] = None,
     ) -> CountsT:
-        """Count each shard, and merge the counts.
-
-        show_progress (Optional[bool]): Show a progress bar on stderr. None shows it on terminals.
-        """
-        disable = None if show_progress is None else not show_progress
+        """Count each shard, and merge the counts."""
         results = workers.imap(count, self.paths, names=self.names)
-        with tqdm(results, "Counting", len(self.paths), unit=" shards", disable=disable) as shown:
+        with tqdm(results, "Counting", len(self.paths), unit=" shards", disable=None) as shown:
             return fold((result for _, result in shown), merge)
 
 
@@ -84,13 +73,7 @@ def check_workers(
 
 @dataclass(frozen=True)
 class ShardSymbols:
-    """The symbols of a corpus in shards.
-
-    workers (Workers): They read the shards.
-    shards (Shards): The shards.
-    source (Source[Language]): The pipeline.
-    find (FindTables): Finds the tables whose symbols are counted.
-    """
+    """The symbols of a corpus in shards, of the tables that `find` finds in a pipeline."""
 
     workers: Workers
     shards: Shards

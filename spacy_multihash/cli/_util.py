@@ -1,4 +1,4 @@
-"""What the commands share: messages and tables, pipelines to load, files to write, workers.
+"""What the commands share: options, messages and tables, files to read and write, workers.
 
 No other module imports the private module of spaCy's command line.
 """
@@ -18,19 +18,17 @@ import srsly
 import typer
 from spacy.cli import _util as spacy_cli
 from spacy.language import Language
-from spacy.util import import_file, load_model
+from spacy.util import load_model
 from spacy.vocab import Vocab
 from thinc.api import ConfigValidationError
 from wasabi import Printer
 from wasabi.util import wrap
 
-from ..common.checks import check_whole
 from ..common.files import (
     recover_folder,
     replacing_folder,
     standard_stream,
     write_bytes,
-    write_json,
 )
 from ..embed.find import embedding_name
 from ..inspection.rows import Collisions
@@ -41,6 +39,11 @@ from ..vectors.files import source_path
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+# Arguments and options that several commands have.
+MODEL = typer.Argument(..., help="Trained pipeline: a package's name, or a path")
+CODE = typer.Option(None, "--code", "-c", help="Python file with registered functions to import")
+GPU_ID = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU")
+AS_JSON = typer.Option(False, "--json", help="Print JSON instead of tables")
 WORKERS = typer.Option(
     None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"
 )
@@ -82,6 +85,18 @@ class Messages(Printer):
 
 
 msg = Messages()
+
+
+@contextmanager
+def failing(title: str) -> Iterator[None]:
+    """Print an error that users can mend, and exit."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        msg.fail(title, f"{error}: python -m pip install {package}")
+    except (ImportError, OSError, ValueError) as error:
+        msg.fail(title, str(error))
 
 
 def show_table(
@@ -131,16 +146,6 @@ def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
     typer.echo(srsly.json_dumps(value, indent=2))
 
 
-def save_json(path: Path, value: Any, *, quiet: bool) -> None:  # noqa: ANN401 (any JSON)
-    """Write a JSON file, and say so unless quiet. If it cannot be written, say why, and exit."""
-    try:
-        write_json(path, value)
-    except OSError as error:
-        msg.fail(f"Cannot write {path}", str(error))
-    if not quiet:
-        msg.good(f"Wrote {path}")
-
-
 def new_figure(height: float) -> "Figure":
     """Make a figure of 8 inches times a height. matplotlib, an extra, is imported when needed."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -160,17 +165,11 @@ def save_figure(figure: "Figure", path: Path) -> None:
 
 @contextmanager
 def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> Iterator[Workers]:
-    """Open workers, and close those that were started.
+    """Open processes, or the workers of a Dask scheduler, and close those that were started.
 
-    workers (int): The number of processes. None and 1 use this process alone.
-    dask (str): The address of a Dask scheduler whose workers are used, e.g. tcp://host:8786.
-
-    Raises ValueError for a number below 1, and for both a number and an address. Raises ImportError
-    if Dask isn't installed, or if its scheduler or a worker has no spaCy or spacy-multihash or
-    another version. Raises ConnectionError if there's no scheduler, or if it has no workers.
+    Without either, or with one process, this process does all. Raises ValueError for both, and what
+    `open_cluster` raises.
     """
-    if workers is not None:
-        check_whole("open_workers", "workers", workers, 1, advice="Change the number.")
     if dask is None:
         if workers in (None, 1):
             yield Here()
@@ -180,67 +179,25 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
         return
     if workers is not None:
         raise ValueError("Give either a number of workers or the address of a Dask scheduler.")
-    try:
-        from ..scale.cluster import open_cluster
-    except ModuleNotFoundError as error:
-        raise ImportError(f"--dask needs a package. {how_to_install(error)}") from error
+    from ..scale.cluster import open_cluster
+
     with open_cluster(dask) as cluster:
         yield cluster
 
 
-def how_to_install(error: ModuleNotFoundError) -> str:
-    """Say how to install a package that's missing."""
-    package = (error.name or "").partition(".")[0]
-    return f"{error}: python -m pip install {package}"
-
-
-def check_utf8(text: str, what: str) -> str:
-    """Return a text of the command line. Raises ValueError if its bytes are not UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"Expected UTF-8 as {what}, found a byte of another encoding at position "
-            f"{error.start}. Set the terminal to UTF-8, or give a file."
-        ) from error
-    return text
-
-
 def import_code(path: Optional[Path]) -> None:
-    """Import a Python file with registered functions, or none. If it cannot be, say why, exit."""
-    if path is None:
-        return
-    if not path.is_file():
-        msg.fail(f"There is no Python file at {path}", "Check the path that --code has.")
-    try:
-        with redirect_stdout(sys.stderr):  # what it prints is no result of the command
-            import_file("python_code", path)
-    except Exception as error:
-        msg.fail(f"Cannot import the Python code of {path}", f"{type(error).__name__}: {error}")
+    """Import the Python file of --code. What it prints is no result of the command."""
+    with redirect_stdout(sys.stderr):
+        spacy_cli.import_code(path)
 
 
 def parse_overrides(ctx: typer.Context) -> dict[str, Any]:
-    """Read the settings of a config that the command line overrides, as --training.seed 1.
-
-    Exits with the usage for any other option or argument that the command does not have.
-    """
-    rest = list(ctx.args)
-    while rest:
-        name = rest.pop(0)
-        if not name.startswith("-"):
-            ctx.fail(
-                f"Got unexpected extra argument ({name}): a config override's name should start "
-                "with --"
-            )
-        if not name.startswith("--") or "." not in name:
-            ctx.fail(
-                f"No such option: {name}. Overrides of the config name a section, as in "
-                "--training.seed 1"
-            )
-        if "=" not in name and rest and not rest[0].startswith("--"):
-            rest.pop(0)
-    with redirect_stdout(sys.stderr):
-        return spacy_cli.parse_config_overrides(ctx.args)
+    """Read the settings of a config that the command line overrides, as --training.seed 1."""
+    try:
+        with redirect_stdout(sys.stderr):
+            return spacy_cli.parse_config_overrides(ctx.args)
+    except spacy_cli.NoSuchOption as error:  # typer may have a click of its own
+        ctx.fail(str(error))
 
 
 @contextmanager
@@ -258,13 +215,7 @@ def naming_config(path: Path) -> Iterator[None]:
 def load_pipeline(
     model: Union[str, Path], *, expected: str = "a package's name, or a pipeline's folder"
 ) -> Language:
-    """Load a trained pipeline.
-
-    model (Union[str, Path]): Name of a package, or path of a pipeline.
-    expected (str): What the command takes, for the message.
-
-    Raises ValueError if there is none, or if it cannot be loaded.
-    """
+    """Load a trained pipeline. Raises ValueError, which says what the command expected."""
     best = Path(model) / "model-best"
     if not (Path(model) / "config.cfg").exists() and best.is_dir():
         raise ValueError(f"{model} is the folder of a training. Give the pipeline in it, {best}.")
@@ -308,7 +259,6 @@ def _naming(what: str) -> Iterator[None]:
 def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
     """Load the vocab of a pipeline, or a vocab by itself, and check that it has vectors.
 
-    name (Union[str, Path]): A package's name, or a path.
     or_vocab (bool): Whether the folder of a vocab is taken too. Training takes none.
 
     Raises FileNotFoundError or ValueError.
@@ -345,13 +295,11 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
 def check_file_output(
     path: Optional[Path], name: str, *inputs: Union[str, Path, None], force: bool
 ) -> None:
-    """Check before the work that a file can be written.
+    """Check before the work that a file can be written. None, devices and pipes pass.
 
-    path (Optional[Path]): The file. None, devices and pipes pass.
     name (str): The option or argument, for the message.
     inputs (Union[str, Path, None]): What the command reads: files, folders, and names of pipelines.
         The file is none of them, and no part of a corpus that's read.
-    force (bool): Whether a file that exists may be replaced.
 
     Raises ValueError.
     """
@@ -373,12 +321,8 @@ def check_file_output(
 def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool) -> None:
     """Check before the work that a folder OUTPUT can be written as a whole.
 
-    A folder that a killed command was replacing is put back first.
-
-    inputs: As for `check_file_output`. They and the folder may not contain each other.
-    force (bool): Whether a pipeline or a vocab that exists may be replaced.
-
-    Raises ValueError.
+    A folder that a killed command was replacing is put back first. `force` replaces a pipeline or
+    a vocab, and nothing else. Raises ValueError.
     """
     check_apart(path, *inputs)
     recover_folder(path.resolve())
@@ -409,6 +353,11 @@ def check_writable(path: Path, name: str) -> None:
     folder = next(folder for folder in (path, *path.parents) if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"{name} can't be written: {folder} isn't a writable folder.")
+
+
+def folder_size(folder: Path) -> int:
+    """Return the bytes of all files of a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def write_pipeline(nlp: Language, output: Path) -> None:

@@ -9,8 +9,11 @@ from spacy.vocab import Vocab
 from ..corpus.read import read_docs
 from ..pipelines.accelerate import Acceleration, accelerate
 from ._util import (
+    CODE,
+    MODEL,
     check_apart,
     check_folder_output,
+    failing,
     import_code,
     load_pipeline,
     msg,
@@ -20,16 +23,14 @@ from ._util import (
 
 
 def accelerate_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     keep_ner: bool = typer.Option(False, "--keep-ner", help="Leave spaCy's ner as it is"),
     data: Optional[Path] = typer.Option(
         None, "--data", help="Corpus to measure the gain on: a .spacy file, or a folder"
     ),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Put our faster layers and recognizer into a trained pipeline.
 
@@ -41,11 +42,9 @@ def accelerate_cli(
     DOCS: python -m pydoc spacy_multihash.accelerate
     """
     import_code(code)
-    try:
+    with failing("Cannot accelerate the pipeline"):
         check_apart(output, code)
         done = accelerate_pipeline(model, output, force=force, keep_ner=keep_ner, data=data)
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot accelerate the pipeline", str(error))
     _show(done)
     msg.good(f"Wrote the pipeline to {output}")
 
@@ -58,19 +57,7 @@ def accelerate_pipeline(
     keep_ner: bool = False,
     data: Optional[Path] = None,
 ) -> Acceleration:
-    """Load a pipeline, accelerate it, write it, and return what was replaced.
-
-    model (Union[str, Path]): Name of a package, or path of a pipeline.
-    output (Path): The directory to write. It appears when all of it is written.
-    force (bool): Replace the directory if it is a pipeline. The former one stays whole
-        until the new one takes its place. If a command is killed in between, the next one with this
-        OUTPUT puts it back.
-    keep_ner (bool): Whether spaCy's ner stays as it is.
-    data (Optional[Path]): The corpus to measure the gain on: a .spacy file, or a folder.
-
-    Raises ValueError or OSError, and writes nothing, if the pipeline cannot be loaded, if something
-    else has the name of the directory, or if one directory would be inside of the other.
-    """
+    """Load a pipeline, accelerate it, write it, and return what was replaced."""
     check_folder_output(output, model, data, force=force)
     nlp = load_pipeline(model)
     texts = None if data is None else [doc.text for doc in read_docs(data, Vocab())]
@@ -83,24 +70,15 @@ def _show(done: Acceleration) -> None:
     """Print a table for each kind of result that there is."""
     if not done.replaced:
         msg.warn("Nothing was replaced")
-    show_table(
-        f"Replaced: {len(done.replaced)}",
-        ("section", "before", "after"),
-        [(f"{e.component}.{e.path}", e.before, e.after) for e in done.replaced],
-        aligns="lll",
-    )
-    show_table(
-        f"Ours already: {len(done.already)}",
-        ("section", "name"),
-        [(f"{e.component}.{e.path}", e.name) for e in done.already],
-        aligns="ll",
-    )
-    show_table(
-        f"Left as they are: {len(done.left)}",
-        ("section", "name", "reason"),
-        [(f"{e.component}.{e.path}", e.name, e.reason) for e in done.left],
-        aligns="lll",
-    )
+    replaced = [(f"{e.component}.{e.path}", e.before, e.after) for e in done.replaced]
+    already = [(f"{e.component}.{e.path}", e.name) for e in done.already]
+    left = [(f"{e.component}.{e.path}", e.name, e.reason) for e in done.left]
+    for title, header, rows in (
+        ("Replaced", ("section", "before", "after"), replaced),
+        ("Ours already", ("section", "name"), already),
+        ("Left as they are", ("section", "name", "reason"), left),
+    ):
+        show_table(f"{title}: {len(rows)}", header, rows, aligns="lll")
     if done.gain is not None:
         docs, tokens, before, after, shares = done.gain
         show_table(
@@ -108,5 +86,5 @@ def _show(done: Acceleration) -> None:
             ("", "before", "after", "gain"),
             [("tokens a second", f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}")],
         )
-        rows = [(kind, f"{100 * share:.2f}") for kind, share in shares.items()]
-        show_table("Predictions that stay the same", ("", "%"), rows)
+        kept = [(kind, f"{100 * share:.2f}") for kind, share in shares.items()]
+        show_table("Predictions that stay the same", ("", "%"), kept)

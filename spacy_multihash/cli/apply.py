@@ -10,10 +10,13 @@ from ..corpus.shards import split_shards
 from ..scale.apply import ERRORS, Application, Applied, Result, Shard, is_done
 from ..scale.source import folder_of, source_of
 from ._util import (
+    CODE,
     DASK,
+    MODEL,
     WORKERS,
     check_apart,
     check_writable,
+    failing,
     import_code,
     load_pipeline,
     msg,
@@ -24,7 +27,6 @@ from ._util import (
 class Prepared(NamedTuple):
     """What was checked before any work.
 
-    application: The pipeline and the folders.
     todo: The shards without output, and those that changed.
     before: The number of shards that are done.
     replaced: Files of earlier work to remove.
@@ -39,7 +41,7 @@ class Prepared(NamedTuple):
 
 
 def apply_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     shards: Path = typer.Argument(
         ..., help="Folder of .spacy, .jsonl, .txt and .gz files, or one such file"
     ),
@@ -61,9 +63,7 @@ def apply_cli(
     force: bool = typer.Option(
         False, "--force", "-f", help="Do all shards again, whatever OUTPUT was begun with"
     ),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Apply a pipeline to a large corpus, in a folder of shards.
 
@@ -74,7 +74,7 @@ def apply_cli(
     DOCS: python -m pydoc spacy_multihash.cli.apply
     """
     import_code(code)
-    try:
+    with failing("Cannot apply the pipeline"):
         prepared = prepare(
             model,
             shards,
@@ -93,8 +93,54 @@ def apply_cli(
                 ", ".join(f"{number:,} with {suffix or 'none'}" for suffix, number in kinds),
             )
         result = apply(prepared, workers, dask)
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot apply the pipeline", str(error))
+    _show(result, output)
+
+
+def prepare(
+    model: str,
+    shards: Path,
+    output: Path,
+    format: Literal["spacy", "jsonl"] = "spacy",
+    *,
+    batch_size: Optional[int] = None,
+    max_length: Optional[int] = None,
+    force: bool = False,
+    code: Optional[Path] = None,
+) -> Prepared:
+    """Check the arguments, and list the shards to do. Nothing is written."""
+    shards, output = shards.resolve(), output.resolve()
+    check_apart(output, shards, code)
+    check_writable(output, "OUTPUT")
+    files, ignored = split_shards(shards)
+    source = source_of(load_pipeline, model, code)
+    if not source.digest:
+        load_pipeline(model)  # says what is wrong with it
+    check_apart(output, folder_of(str(source.place)))
+    application = Application(source, shards, output, format, batch_size, max_length)
+    planned = application.plan(files)
+    replaced = application.check_output(force=force)
+    todo = [shard for shard in planned if force or not is_done(shard)]
+    if todo:
+        source.loaded()  # so that a pipeline that can't be loaded is an error at once
+    return Prepared(application, todo, len(planned) - len(todo), replaced, ignored)
+
+
+def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str] = None) -> Result:
+    """Apply the pipeline to the shards on workers."""
+    application = prepared.application
+    if not prepared.todo:
+        return Result(prepared.before, [], [])
+    try:
+        with open_workers(workers, dask) as opened:
+            for path in prepared.replaced:
+                path.unlink(missing_ok=True)
+            return application.run(opened, prepared.todo, before=prepared.before)
+    finally:
+        application.tidy()
+
+
+def _show(result: Result, output: Path) -> None:
+    """Print what was written, and fail if shards did."""
     applied = Applied(*map(sum, zip(Applied(0, 0, 0), *result.done, strict=True)))
     total = f"{result.before + len(result.done) + len(result.errors):,} shards"
     if result.before:
@@ -114,49 +160,3 @@ def apply_cli(
             "\n".join(error.name for error in result.errors)
             + "\nCorrect them and start the command again: it does those without output.",
         )
-
-
-def prepare(
-    model: str,
-    shards: Path,
-    output: Path,
-    format: Literal["spacy", "jsonl"] = "spacy",
-    *,
-    batch_size: Optional[int] = None,
-    max_length: Optional[int] = None,
-    force: bool = False,
-    code: Optional[Path] = None,
-) -> Prepared:
-    """Check the arguments, which are those of the command, and list the shards to do.
-
-    Raises ValueError or OSError. Nothing is written.
-    """
-    shards, output = shards.resolve(), output.resolve()
-    check_apart(output, shards, code)
-    check_writable(output, "OUTPUT")
-    files, ignored = split_shards(shards)
-    source = source_of(load_pipeline, model, code)
-    if not source.digest:
-        load_pipeline(model)  # says what is wrong with it
-    check_apart(output, folder_of(str(source.place)))
-    application = Application(source, shards, output, format, batch_size, max_length)
-    planned = application.plan(files)
-    replaced = application.check_output(force=force)
-    todo = [shard for shard in planned if force or not is_done(shard)]
-    if todo:
-        source.loaded()  # so that a pipeline that can't be loaded is an error at once
-    return Prepared(application, todo, len(planned) - len(todo), replaced, ignored)
-
-
-def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str] = None) -> Result:
-    """Apply the pipeline to the shards on workers. Raises what `open_workers` and `run` raise."""
-    application = prepared.application
-    if not prepared.todo:
-        return Result(prepared.before, [], [])
-    try:
-        with open_workers(workers, dask) as opened:
-            for path in prepared.replaced:
-                path.unlink(missing_ok=True)
-            return application.run(opened, prepared.todo, before=prepared.before)
-    finally:
-        application.tidy()

@@ -20,9 +20,12 @@ from ..ner.calibration import (
     judge_entities,
 )
 from ._util import (
+    AS_JSON,
+    CODE,
+    MODEL,
     check_file_output,
     check_folder_output,
-    how_to_install,
+    failing,
     import_code,
     load_pipeline,
     msg,
@@ -38,7 +41,7 @@ _FACTORIES = ("batch_ner", "tagger_ner")
 
 
 def calibrate_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     data: Path = typer.Argument(..., help="Dev corpus: a .spacy file, or a folder"),
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     component: Optional[str] = typer.Option(
@@ -48,11 +51,9 @@ def calibrate_cli(
         None, "--plot", help="PNG file of the diagram. Default: OUTPUT-reliability.png"
     ),
     bins: int = typer.Option(10, "--bins", min=2, help="Number of ranges of probability"),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT and PNG if they exist"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Make the probabilities of a recognizer truer.
 
@@ -67,7 +68,7 @@ def calibrate_cli(
     import_code(code)
     folder = output.resolve() if output == Path() else output  # "." has no name
     plot = plot or folder.with_name(f"{folder.name}-reliability.png")
-    try:
+    with failing("Cannot calibrate the pipeline"):
         check_folder_output(output, model, data, code, force=force)
         check_file_output(plot, "--plot", model, data, code, output, force=force)
         nlp = load_pipeline(model)
@@ -77,10 +78,6 @@ def calibrate_cli(
         set_temperature(nlp, name, calibration.temperature)
         write_pipeline(nlp, output)
         draw_reliability(plot, calibration)
-    except ModuleNotFoundError as error:
-        msg.fail("Cannot calibrate the pipeline", how_to_install(error))
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot calibrate the pipeline", str(error))
     if is_at_edge(calibration.temperature):
         msg.warn(
             f"temperature = {calibration.temperature:.3f} is at the edge of the range, {LOWEST} to "
@@ -92,11 +89,11 @@ def calibrate_cli(
     if as_json:
         print_json(calibration.as_json())
         return
-    _show(calibration)
-    temperature = (
-        f"temperature = {calibration.temperature:.3f}, of {calibration.before.entities:,} entities"
+    show_calibration(calibration)
+    msg.good(
+        f"Wrote the pipeline to {output}, with temperature = {calibration.temperature:.3f}, of "
+        f"{calibration.before.entities:,} entities"
     )
-    msg.good(f"Wrote the pipeline with {temperature}, to {output}")
     msg.good(f"Drew the reliability diagram to {plot}")
 
 
@@ -128,12 +125,7 @@ def draw_reliability(path: Path, calibration: Calibration) -> None:
 
 
 def find_recognizer(nlp: Language, component: Optional[str]) -> str:
-    """Find the component that gives the probabilities.
-
-    component (Optional[str]): Its name. Null is for the only one that there is.
-
-    Raises ValueError if there is none, or if there are several and none is named.
-    """
+    """Find the component that gives probabilities: the only one, or the one that is named."""
     names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in _FACTORIES]
     if component is not None and component not in names:
         raise ValueError(
@@ -160,10 +152,6 @@ def calibrate(
 ) -> Calibration:
     """Find the temperature of the lowest log loss. The pipeline stays as it is.
 
-    name (str): The component.
-    examples (Sequence[Example]): The dev corpus, not annotated yet.
-    bins (int): The number of ranges of probability.
-
     Raises ValueError if no entity is found where there is gold annotation, and if all that are
     found are right, or none.
     """
@@ -178,7 +166,7 @@ def set_temperature(nlp: Language, name: str, temperature: float) -> None:
     nlp.get_pipe_config(name)["temperature"] = temperature
 
 
-def _show(calibration: Calibration) -> None:
+def show_calibration(calibration: Calibration) -> None:
     """Print a table of all entities, and of those of each label."""
     qualities: dict[str, tuple[Quality, Quality]] = {"all": (calibration.before, calibration.after)}
     qualities.update(calibration.labels)

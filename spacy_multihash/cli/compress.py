@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,26 +17,28 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import import_file, is_package
 
-from ..common.files import replacing_folder
+from ..common.files import replacing_folder, write_json
 from ..common.memory import resident_memory
-from ..compute.quantization import PRECISIONS
+from ..compute.quantization import Precision
 from ..corpus.evaluation import annotate, score
 from ..corpus.read import model_examples
 from ..pipelines.compare import largest_change, shares_kept, tokens_per_second
 from ..pipelines.compress import LeftOut, Precisions, check_compressible, compress, kept_bytes
 from ..scale.workers import ItemError, Processes
 from ._util import (
+    CODE,
+    MODEL,
     check_file_output,
     check_folder_output,
+    failing,
+    folder_size,
     import_code,
     load_pipeline,
     msg,
-    save_json,
     show_table,
 )
 
-PrecisionName = Enum("PrecisionName", {name: name for name in PRECISIONS}, type=str)  # type: ignore[misc]
-_DEFAULTS = {name: PrecisionName(value) for name, value in vars(Precisions()).items()}
+_DEFAULTS = Precisions()
 # How often each pipeline is loaded to measure that.
 LOADS = 3
 _MEGA = 10**6
@@ -74,10 +75,8 @@ class Predictions:
 class Report:
     """What compressing brought and cost.
 
-    bytes (Change): Of all files.
     memory (Change): Bytes by which a process grows as it loads the pipeline.
     load_seconds (Change): Time to load it, in a process of its own.
-    tokens_per_second (Change): The speed on texts of the corpus.
     left_out (LeftOut): Rows of vectors, and strings.
     predictions (Optional[Predictions]): None without a corpus.
     kept_bytes (Mapping[str, int]): Bytes of weights of other frameworks, by component.
@@ -101,16 +100,16 @@ class Report:
 
 
 def compress_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
-    vectors: PrecisionName = typer.Option(
-        _DEFAULTS["vectors"], "--vectors", help="Numbers of static vectors"
+    vectors: Precision = typer.Option(
+        _DEFAULTS.vectors, "--vectors", help="Numbers of static vectors"
     ),
-    tables: PrecisionName = typer.Option(
-        _DEFAULTS["tables"], "--tables", help="Numbers of tables of embeddings"
+    tables: Precision = typer.Option(
+        _DEFAULTS.tables, "--tables", help="Numbers of tables of embeddings"
     ),
-    weights: PrecisionName = typer.Option(
-        _DEFAULTS["weights"], "--weights", help="Numbers of all other weights"
+    weights: Precision = typer.Option(
+        _DEFAULTS.weights, "--weights", help="Numbers of all other weights"
     ),
     keep_strings: bool = typer.Option(
         False, "--keep-strings", help="Keep strings that no component needs"
@@ -124,9 +123,7 @@ def compress_cli(
     force: bool = typer.Option(
         False, "--force", "-f", help="Replace OUTPUT, and the file of --report, if they exist"
     ),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Make the files of a trained pipeline small.
 
@@ -137,8 +134,8 @@ def compress_cli(
     DOCS: python -m pydoc spacy_multihash.pipelines.compress
     """
     import_code(code)
-    precisions = Precisions(vectors.value, tables.value, weights.value)
-    try:
+    precisions = Precisions(vectors, tables, weights)
+    with failing("Cannot compress the pipeline"):
         check_file_output(report_path, "--report", model, data, code, output, force=force)
         report = compress_pipeline(
             model,
@@ -149,11 +146,9 @@ def compress_cli(
             force=force,
             code=code,
         )
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot compress the pipeline", str(error))
+        if report_path is not None:
+            write_json(report_path, report.as_json())
     show_report(report)
-    if report_path is not None:
-        save_json(report_path, report.as_json(), quiet=False)
     msg.good(f"Wrote the pipeline to {output}")
 
 
@@ -169,16 +164,10 @@ def compress_pipeline(
 ) -> Report:
     """Load a pipeline, write a small one, load that, and compare them.
 
-    model (Union[str, Path]): Name of a package, or path of a pipeline.
-    output (Path): The directory to write. It appears when all of it is written and measured.
-    precisions (Precisions): What numbers become.
-    keep_strings (bool): Whether all strings stay.
-    data (Optional[Path]): The corpus to compare predictions on: a .spacy file, or a folder.
-    force (bool): Replace the directory if it is a pipeline.
     code (Optional[Path]): The Python file that pipelines need to load, imported already.
 
-    Raises ValueError or OSError, and writes nothing, if the pipeline or the corpus cannot be
-    loaded, if the pipeline cannot be compressed, or if something else has the directory's name.
+    Raises ValueError or OSError, and writes nothing, if something cannot be read, compressed or
+    loaded again.
     """
     check_folder_output(output, model, data, code, force=force)
     nlp = load_pipeline(model)
@@ -209,35 +198,34 @@ def measure_files(
 ) -> dict[str, Change]:
     """Measure the size of two pipelines, and what it takes to load them.
 
-    before, after (Path): Their folders.
-    code (Optional[Path]): The Python file that they need.
-    package (Optional[str]): The package that they need, since the first one is of it.
+    code, package: The Python file and the package that they need.
 
     Raises ValueError if one cannot be loaded in a process of its own.
     """
     paths = (before, after)
-    loads: tuple[list[Any], list[Any]] = ([], [])
-    for _ in range(LOADS):
-        for path, of_path in zip(paths, loads, strict=True):
-            of_path.append(_measure_load(path, code, package))
+    loads = [[_measure_load(path, code, package) for path in paths] for _ in range(LOADS)]
     memory, seconds = (
-        Change(*(_median(load[key] for load in of_path) for of_path in loads))
+        Change(*(_median(load[key] for load in of_path) for of_path in zip(*loads, strict=True)))
         for key in ("memory", "seconds")
     )
-    sizes = Change(
-        *(sum(f.stat().st_size for f in path.rglob("*") if f.is_file()) for path in paths)
-    )
-    return {"bytes": sizes, "memory": memory, "load_seconds": seconds}
+    return {
+        "bytes": Change(*map(folder_size, paths)),
+        "memory": memory,
+        "load_seconds": seconds,
+    }
 
 
 def compare(before: Language, after: Language, examples: Sequence[Example]) -> Predictions:
     """Compare what two pipelines find in the docs of a corpus, which are not annotated yet."""
     arms = []
     for nlp in (before, after):
-        words = [([t.text for t in e.x], [bool(t.whitespace_) for t in e.x]) for e in examples]
-        docs = [Doc(nlp.vocab, *of_doc) for of_doc in words]
-        arms.append([Example(doc, e.reference) for doc, e in zip(docs, examples, strict=True)])
-        annotate(nlp, arms[-1])
+        arm = []
+        for example in examples:
+            words = [token.text for token in example.x]
+            spaces = [bool(token.whitespace_) for token in example.x]
+            arm.append(Example(Doc(nlp.vocab, words, spaces), example.reference))
+        annotate(nlp, arm)
+        arms.append(arm)
     has_gold = any(example.reference.ents for example in examples)
     f = Change(*(score(arm).f if has_gold else None for arm in arms))
     old, new = ([example.predicted for example in arm] for arm in arms)

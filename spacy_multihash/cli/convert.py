@@ -1,18 +1,17 @@
 """`python -m spacy multihash convert`: a corpus of one's own as .spacy files."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import List, Optional
+from typing import Optional
 
 import spacy
 import typer
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
-from ..corpus.conll import FULL_STOPS, Cut, Layout
+from ..corpus.conll import Layout
 from ..corpus.convert import (
     GLUED,
     INCORRECT_SPANS,
@@ -22,25 +21,21 @@ from ..corpus.convert import (
     SPACE,
     SPLITS,
     AnnotatedTexts,
-    Counts,
     Format,
     Problem,
+    Reading,
     Source,
     TaggedTokens,
-    guess_format,
-    has_tagged_tokens,
-    read_tagged,
-    read_texts,
+    read_source,
     split_items,
 )
 from ..corpus.read import write_corpora
 from ..corpus.texts import CsvLayout
-from ._util import check_file_output, check_writable, msg, show_table
+from ._util import check_file_output, check_writable, failing, msg, show_table
 
 SUFFIX = ".spacy"
-DEFAULT_LAYOUT = Layout()
-DEFAULT_CSV_LAYOUT = CsvLayout()
 SHOWN_LINES = 3
+DEFAULT = Reading()
 # What became of lines with a problem. All others are left out.
 _FATES = {
     ODD_TAG: "Read as B-",
@@ -48,31 +43,39 @@ _FATES = {
     SPACE: "Left out without --trim",
     REJECTED: f"Put into doc.spans[{INCORRECT_SPANS!r}], not doc.ents",
 }
+_NAMES = {"conll": "in the style of CoNLL", "jsonl": "lines of JSON", "csv": "CSV"}
 
 
-class InputFormat(str, Enum):
-    """The formats that are read."""
+@dataclass
+class Counts:
+    """What a split holds: docs, tokens, and how often there is each label."""
 
-    conll = "conll"
-    jsonl = "jsonl"
-    csv = "csv"
+    docs: int = 0
+    tokens: int = 0
+    entities: Counter[str] = field(default_factory=Counter)
+    cats: Counter[str] = field(default_factory=Counter)
+
+    def watch(self, docs: Iterable[Doc]) -> Iterator[Doc]:
+        """Yield the docs, and count them."""
+        for doc in docs:
+            self.docs += 1
+            self.tokens += len(doc)
+            self.entities.update(ent.label_ for ent in doc.ents)
+            self.cats.update(label for label, share in doc.cats.items() if share >= 0.5)
+            yield doc
 
 
 @dataclass(frozen=True)
 class Conversion:
     """What came out of a file.
 
-    format (Format): Its format.
-    scheme (Optional[str]): The scheme of its tags; None for texts.
+    source (Source): The file, with what is wrong with its lines.
     splits (Mapping[str, Counts]): What each corpus holds that was written.
-    problems (Sequence[Problem]): What is wrong with lines.
     hint (str): Which options would fit better.
     """
 
-    format: Format
-    scheme: Optional[str]
+    source: Source
     splits: Mapping[str, Counts]
-    problems: Sequence[Problem] = field(default_factory=list)
     hint: str = ""
 
 
@@ -87,7 +90,7 @@ def convert_cli(
     output: Path = typer.Argument(
         ..., help="File to write, NAME.spacy, or with --split a folder for train.spacy and others"
     ),
-    format_: Optional[InputFormat] = typer.Option(
+    format: Optional[Format] = typer.Option(
         None, "--format", help="Format of INPUT. Default: by its suffix, or by its first line"
     ),
     lang: str = typer.Option("xx", "--lang", "-l", help="Language, the one of your config"),
@@ -147,17 +150,10 @@ def convert_cli(
 
     DOCS: python -m pydoc spacy_multihash.corpus.convert
     """
-    try:
-        documents, cut = _parse_docs(docs)
-        done = convert(
-            input_path,
-            output,
-            format=format_.value if format_ else None,
-            lang=lang,
-            shares=None if split is None else _parse_shares(split),
-            seed=seed,
-            documents=documents,
-            cut=cut,
+    with failing(f"Cannot convert {input_path}"):
+        reading = Reading(
+            format=format,
+            docs=docs,
             labels=None if labels is None else [label.strip() for label in labels.split(",")],
             layout=Layout(_from_zero(token_column), _from_zero(tag_column)),
             csv_layout=CsvLayout(text_column, label_column, delimiter, label_separator),
@@ -165,98 +161,50 @@ def convert_cli(
             trim=trim,
             max_labels=max_labels,
             strict=strict,
-            force=force,
-            show_progress=True,
         )
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail(f"Cannot convert {input_path}", str(error), exits=1)
-    _show(done, input_path)
+        shares = None if split is None else _parse_shares(split)
+        done = convert(
+            input_path, output, reading, lang=lang, shares=shares, seed=seed, force=force
+        )
+    _show(done)
     msg.good(f"Wrote {output}")
 
 
 def convert(
     input_path: Path,
     output: Path,
+    reading: Reading = DEFAULT,
     *,
-    format: Optional[Format] = None,  # noqa: A002 (the option's name)
     lang: str = "xx",
     shares: Optional[Sequence[float]] = None,
     seed: int = 0,
-    documents: Optional[bool] = None,
-    cut: Optional[Cut] = None,
-    labels: Optional[Sequence[str]] = None,
-    layout: Layout = DEFAULT_LAYOUT,
-    csv_layout: CsvLayout = DEFAULT_CSV_LAYOUT,
-    offsets: str = "characters",
-    trim: bool = False,
-    max_labels: int = MAX_LABELS,
-    strict: bool = False,
     force: bool = False,
-    show_progress: bool = False,
 ) -> Conversion:
-    """Convert a file to .spacy files, and return what they hold.
-
-    input_path (Path): The file.
-    output (Path): The .spacy file to write, or with `shares` the folder.
-    format (Optional[Format]): The file's format. None: by its suffix or first line.
-    lang (str): The language whose tokenizer cuts texts.
-    shares (Optional[Sequence[float]]): The shares of train, dev and test. None: no splits.
-    seed (int): Decides which document goes into which split.
-    documents (Optional[bool]): As for `read_conll`.
-    cut (Optional[Cut]): Where to cut documents of tagged tokens, as for `cut_records`.
-    labels (Optional[Sequence[str]]): The tags that numbers stand for in JSON.
-    layout (Layout): Where a line of CoNLL has what.
-    csv_layout (CsvLayout): Where a CSV file has what.
-    offsets (str): What the offsets of entities are, as `in_characters` takes them.
-    trim (bool): Leave out whitespace at the ends of entities.
-    max_labels (int): The most different labels of texts.
-    strict (bool): Whether what would be left out is an error.
-    force (bool): Replace what is there.
-    show_progress (bool): Show a progress bar on stderr, if that is a terminal.
+    """Convert a file to a .spacy file, or with shares of splits to a folder of them.
 
     Raises ValueError, ImportError or OSError, and writes nothing, if something cannot be read or is
     in the way, or if no entity and no label is left.
     """
     names = [output.stem] if shares is None else list(SPLITS[: len(shares)])
-    folder = output.parent if shares is None else output
-    _check_output(output, names if shares else None, force=force)
-    if input_path.exists() and not (input_path.is_file() or input_path.is_dir()):
+    if shares is None:
+        _check_file(output, force=force)
+    else:
+        _check_folder(output, names, force=force)
+    if not (input_path.is_file() or input_path.is_dir()):
         raise ValueError(
             f"Expected a file as INPUT, which is read more than once, was a pipe or a device: "
             f"{input_path}. Save it to a file first."
         )
     nlp = spacy.blank(lang)
-    format = format or guess_format(input_path, csv_layout, layout)  # noqa: A001
-    source: Source
-    is_json = format == "jsonl" and has_tagged_tokens(input_path)
-    if format == "conll" or is_json:
-        source = read_tagged(
-            input_path,
-            layout,
-            documents=documents,
-            cut=cut,
-            labels=labels,
-            is_json=is_json,
-            strict=strict,
-        )
-    else:
-        source = read_texts(
-            input_path,
-            csv_layout if format == "csv" else None,
-            strict=strict,
-            offsets=offsets,
-            trim=trim,
-            max_labels=max_labels,
-        )
+    source = read_source(input_path, reading)
     hint = source.hint(nlp) if isinstance(source, TaggedTokens) else ""
     if shares is not None and len(source) == 1 and hint:
         raise ValueError(f"There is 1 document, which --split can't part. {hint}")
     everything = range(len(source))
     parts = {names[0]: everything} if shares is None else split_items(everything, shares, seed)
     counts, bins = {}, {}
-    hidden = None if show_progress else True  # None: hidden unless stderr is a terminal
     with tqdm(
-        total=len(source), desc="Converting", unit=" docs", leave=False, disable=hidden
+        total=len(source), desc="Converting", unit=" docs", leave=False, disable=None
     ) as progress:
         for name, places in parts.items():
             counts[name], bins[name] = Counts(), DocBin()
@@ -266,25 +214,11 @@ def convert(
     if isinstance(source, AnnotatedTexts) and source.has_spans:
         hint = source.hint(nlp) if source.problems else ""
         if not any(split.entities or split.cats for split in counts.values()):
-            summary = summarize_problems(input_path, sorted(source.problems))
+            summary = summarize_problems(source)
             lines = [line for title, details in summary for line in (title, *details)]
             raise ValueError("\n".join(["No entity is left.", *filter(None, [hint]), *lines]))
-    write_corpora(folder, bins)
-    scheme = source.scheme if isinstance(source, TaggedTokens) else None
-    return Conversion(format, scheme, counts, sorted(source.problems), hint)
-
-
-def _parse_docs(text: Optional[str]) -> tuple[Optional[bool], Optional[Cut]]:
-    """Read --docs: whether documents lie between lines -DOCSTART-, and where to cut them."""
-    if text in (None, "sentences", "documents"):
-        return None if text is None else text == "documents", None
-    if text == FULL_STOPS:
-        return None, FULL_STOPS
-    if str(text).isdecimal() and int(str(text)):
-        return None, int(str(text))
-    raise ValueError(
-        f"--docs must be sentences, documents, {FULL_STOPS} or a number of tokens, was: {text}."
-    )
+    write_corpora(output.parent if shares is None else output, bins)
+    return Conversion(source, counts, hint)
 
 
 def _parse_shares(text: str) -> list[float]:
@@ -303,16 +237,18 @@ def _from_zero(column: int) -> int:
     return column - 1 if column > 0 else column
 
 
-def _check_output(output: Path, names: Optional[Sequence[str]], *, force: bool) -> None:
-    """Check that nothing is in the way, before a long file is read."""
-    if names is None:
-        if output.suffix != SUFFIX or output.is_dir():
-            raise ValueError(
-                f"Expected as OUTPUT the name of a {SUFFIX} file, was: {output}. To write a folder "
-                "with train, dev and test, give --split 0.8,0.1,0.1."
-            )
-        check_file_output(output, "OUTPUT", force=force)
-        return
+def _check_file(output: Path, *, force: bool) -> None:
+    """Check that a file can be written, before a long one is read."""
+    if output.suffix != SUFFIX or output.is_dir():
+        raise ValueError(
+            f"Expected as OUTPUT the name of a {SUFFIX} file, was: {output}. To write a folder "
+            "with train, dev and test, give --split 0.8,0.1,0.1."
+        )
+    check_file_output(output, "OUTPUT", force=force)
+
+
+def _check_folder(output: Path, names: Sequence[str], *, force: bool) -> None:
+    """Check that a folder of splits can be written, before a long file is read."""
     if output.suffix == SUFFIX or output.is_file():
         raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
     check_writable(output.resolve(), "OUTPUT")
@@ -329,11 +265,11 @@ def _check_output(output: Path, names: Optional[Sequence[str]], *, force: bool) 
         )
 
 
-def _show(done: Conversion, path: Path) -> None:
+def _show(done: Conversion) -> None:
     """Print what was written, and what is wrong with lines."""
-    scheme = f" with tags of {done.scheme}" if done.scheme else ""
-    msg.info(f"{path} is {_NAMES[done.format]}{scheme}")
-    splits = list(done.splits.values())
+    source, splits = done.source, list(done.splits.values())
+    scheme = f" with tags of {source.scheme}" if isinstance(source, TaggedTokens) else ""
+    msg.info(f"{source.path} is {_NAMES[source.format]}{scheme}")
     rows = [
         ("documents", *(f"{split.docs:,}" for split in splits)),
         ("tokens", *(f"{split.tokens:,}" for split in splits)),
@@ -347,7 +283,7 @@ def _show(done: Conversion, path: Path) -> None:
             rows.append((title, *(f"{counter.total():,}" for counter in counters)))
         rows += [(f"  {label}", *(f"{c[label]:,}" for c in counters)) for label in labels]
     show_table("Converted", ("", *done.splits), rows)
-    for title, lines in summarize_problems(path, done.problems):
+    for title, lines in summarize_problems(source):
         msg.warn(title)
         for line in lines:
             msg.text(line)
@@ -355,18 +291,15 @@ def _show(done: Conversion, path: Path) -> None:
         msg.warn(done.hint)
 
 
-def summarize_problems(path: Path, problems: Sequence[Problem]) -> list[tuple[str, list[str]]]:
+def summarize_problems(source: Source) -> list[tuple[str, list[str]]]:
     """Count the problems of each kind, and list the first of them with their lines."""
-    by_kind: dict[str, List[Problem]] = defaultdict(list)
-    for problem in problems:
+    by_kind: dict[str, list[Problem]] = defaultdict(list)
+    for problem in sorted(source.problems):
         by_kind[problem.what].append(problem)
     summary = []
-    for what, found in by_kind.items():
-        lines = [f"{path}:{problem.line}: {problem.detail}" for problem in found[:SHOWN_LINES]]
-        if len(found) > SHOWN_LINES:
-            lines.append(f"and {len(found) - SHOWN_LINES:,} more")
-        summary.append((f"{_FATES.get(what, 'Left out')}: {what} ({len(found):,})", lines))
+    for what, problems in by_kind.items():
+        lines = [f"{source.path}:{p.line}: {p.detail}" for p in problems[:SHOWN_LINES]]
+        if len(problems) > SHOWN_LINES:
+            lines.append(f"and {len(problems) - SHOWN_LINES:,} more")
+        summary.append((f"{_FATES.get(what, 'Left out')}: {what} ({len(problems):,})", lines))
     return summary
-
-
-_NAMES = {"conll": "in the style of CoNLL", "jsonl": "lines of JSON", "csv": "CSV"}

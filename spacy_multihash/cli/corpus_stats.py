@@ -1,13 +1,13 @@
 """`python -m spacy multihash corpus-stats`: what is in a corpus."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from functools import partial
 from operator import add
 from pathlib import Path
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 import spacy
 import typer
@@ -15,6 +15,7 @@ from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.vocab import Vocab
 
+from ..common.files import write_json
 from ..corpus.conll import DOCSTART
 from ..corpus.evaluation import VERBATIM, Matching
 from ..corpus.shards import read_shard
@@ -37,25 +38,17 @@ from ..tables.set_tables import Extractor, count_corpus
 from ..tables.tables import Tables, add_tables
 from ._shards import Shards
 from ._util import (
+    AS_JSON,
     DASK,
     WORKERS,
     check_file_output,
+    failing,
     import_code,
     load_vectors,
     msg,
     open_workers,
     print_json,
-    save_json,
     show_table,
-)
-
-# Rows that say nothing of texts that nobody annotated with entities.
-_OF_ENTITIES = (
-    "labels",
-    "entities",
-    "entities per document",
-    "mean entity length",
-    "longest entity",
 )
 
 
@@ -95,7 +88,7 @@ def corpus_stats_cli(
     force: bool = typer.Option(
         False, "--force", "-f", help="Replace the file of --output if it exists"
     ),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    as_json: bool = AS_JSON,
     code: Optional[Path] = typer.Option(
         None, "--code", "-c", help="Python file to import, which registers extension attributes"
     ),
@@ -114,7 +107,7 @@ def corpus_stats_cli(
     DOCS: python -m pydoc spacy_multihash.corpus.statistics
     """
     import_code(code)
-    try:
+    with failing("Cannot count the corpus"):
         check_file_output(output, "--output", vectors, train, dev, test, code, force=force)
         stats = corpus_stats(
             train,
@@ -128,20 +121,16 @@ def corpus_stats_cli(
             dask=dask,
             code=code,
         )
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot count the corpus", str(error))
+        if output is not None:
+            write_json(output, asdict(stats))
     if as_json:
         print_json(asdict(stats))
-    else:
-        _show_splits(stats, vectors)
-        _show_cats(stats)
-        _show_attrs(stats)
-        if not _are_texts(stats):
-            _show_seen(stats)
-        for warning in find_warnings(stats):
-            msg.warn(warning)
+        return
+    _show(stats, vectors)
+    for warning in find_warnings(stats):
+        msg.warn(warning)
     if output is not None:
-        save_json(output, asdict(stats), quiet=as_json)
+        msg.good(f"Wrote {output}")
 
 
 def corpus_stats(
@@ -159,15 +148,8 @@ def corpus_stats(
 ) -> CorpusStats:
     """Count what is in a corpus that was written to disk.
 
-    train (Path): The training corpus: a shard, such as a .spacy file, or a folder of them.
-    dev, test (Optional[Path]): The other splits.
-    lang (Optional[str]): The language of the vocab that computes the attributes. None takes that of
-        `vectors`, or without them "xx".
-    vectors (Union[str, Path, None]): Pipeline (a package's name or a path) or folder of a vocab.
     attrs (Sequence[str]): The names of attributes and features. Those that do not depend on a word
         alone are counted as the corpus holds them, in another reading.
-    matching (Matching): What makes an entity the same as one of the training corpus.
-    workers, dask: As for `open_workers`. They count the files of a folder.
     code (Optional[Path]): Python file that other processes import. This one has done so.
 
     Raises ImportError, OSError or ValueError if something cannot be read.
@@ -203,7 +185,7 @@ def count_split_shards(
     shards: Shards,
     wanted: Optional[AbstractSet[int]] = None,
 ) -> SplitCounts:
-    """Count the split that shards make, as `count_split` does. Raises ValueError without docs."""
+    """Count the docs of a split's shards. Raises ValueError if there are none."""
     count = partial(_count_split_shard, source, matching, wanted)
     counts = shards.merged(workers, count, add)
     if not counts.doc_lens:
@@ -251,53 +233,60 @@ def _count_annotated(
     return Tables(count_corpus(read_shard(path, source.loaded_for_shard()), attrs))
 
 
-def _show_splits(stats: CorpusStats, vectors: Optional[str]) -> None:
+def _show(stats: CorpusStats, vectors: Optional[str]) -> None:
+    """Print the tables: splits, labels of texts, attributes, and seen entities."""
     splits = list(stats.splits.values())
-    rows = [
-        ("documents", *(_count(s.docs) for s in splits)),
-        ("tokens", *(_count(s.tokens) for s in splits)),
-        ("labels", *(_count(len(s.labels)) for s in splits)),
-        ("entities", *(_count(s.entities) for s in splits)),
-        ("entities per document", *(_mean(s.ents_per_doc) for s in splits)),
-        ("mean document length", *(_mean(s.mean_doc_len) for s in splits)),
-        ("longest document", *(_count(s.max_doc_len) for s in splits)),
-        ("mean entity length", *(_mean(s.mean_ent_len) for s in splits)),
-        ("longest entity", *(_count(s.max_ent_len) for s in splits)),
-        ("vocabulary", *(_count(s.vocab) for s in splits)),
-    ]
-    if _are_texts(stats):
-        rows = [row for row in rows if row[0] not in _OF_ENTITIES]
-    unknown = [s.unknown for s in splits if s.unknown]
-    if unknown:
+    has_entities = not all(map(_is_of_texts, splits))
+
+    def show(title: str, rows: Sequence[tuple[str, Iterable[str]]]) -> None:
+        show_table(title, ("", *stats.splits), [(name, *cells) for name, cells in rows])
+
+    def row(name: str, key: str, format_: Callable[[Any], str]) -> tuple[str, list[str]]:
+        return name, [format_(getattr(split, key)) for split in splits]
+
+    rows = [row("documents", "docs", _count), row("tokens", "tokens", _count)]
+    if has_entities:
         rows += [
-            ("unknown words", *(_count(u.words) for u in unknown)),
-            ("  % of vocabulary", *(_percent(u.word_share) for u in unknown)),
-            ("unknown tokens", *(_count(u.tokens) for u in unknown)),
-            ("  % of tokens", *(_percent(u.token_share) for u in unknown)),
+            ("labels", [_count(len(split.labels)) for split in splits]),
+            row("entities", "entities", _count),
+            row("entities per document", "ents_per_doc", _mean),
         ]
-    show_table("Corpus", ("", *stats.splits), rows)
+    rows += [
+        row("mean document length", "mean_doc_len", _mean),
+        row("longest document", "max_doc_len", _count),
+    ]
+    if has_entities:
+        rows += [
+            row("mean entity length", "mean_ent_len", _mean),
+            row("longest entity", "max_ent_len", _count),
+        ]
+    rows.append(row("vocabulary", "vocab", _count))
+    if unknown := [split.unknown for split in splits if split.unknown]:
+        rows += [
+            ("unknown words", [_count(u.words) for u in unknown]),
+            ("  % of vocabulary", [_percent(u.word_share) for u in unknown]),
+            ("unknown tokens", [_count(u.tokens) for u in unknown]),
+            ("  % of tokens", [_percent(u.token_share) for u in unknown]),
+        ]
+    show("Corpus", rows)
     msg.text("Lengths are in tokens. The vocabulary is all distinct words, as they are written.")
     if unknown:
         msg.text(f"Unknown words and tokens have no vector in {vectors}.")
-
-
-def _show_cats(stats: CorpusStats) -> None:
-    columns = [s.cats for s in stats.splits.values()]
-    labels = sorted({label for column in columns for label in column})
-    rows = [(label, *(_count(column.get(label, 0)) for column in columns)) for label in labels]
-    show_table("Texts that have each label", ("", *stats.splits), rows)
-
-
-def _show_attrs(stats: CorpusStats) -> None:
-    columns = [s.attrs for s in stats.splits.values()]
-    rows = [(name, *(_count(column[name]) for column in columns)) for name in columns[0]]
-    show_table("Distinct values of attributes", ("", *stats.splits), rows)
+    cats = sorted({label for split in splits for label in split.cats})
+    show(
+        "Texts that have each label",
+        [(label, [_count(split.cats.get(label, 0)) for split in splits]) for label in cats],
+    )
+    show(
+        "Distinct values of attributes",
+        [(name, [_count(split.attrs[name]) for split in splits]) for name in splits[0].attrs],
+    )
     msg.text(f"A vocab of the language '{stats.lang}' computes the attributes of each word.")
+    if has_entities and stats.seen:
+        _show_seen(stats)
 
 
 def _show_seen(stats: CorpusStats) -> None:
-    if not stats.seen:
-        return
     rows = [
         (name, _count(s.seen + s.unseen), _count(s.seen), _count(s.unseen), _percent(s.seen_share))
         for name, s in stats.seen.items()
@@ -308,12 +297,8 @@ def _show_seen(stats: CorpusStats) -> None:
     msg.text(f"Seen: an entity of the training corpus has the same text, {case}, {label}.")
 
 
-def _are_texts(stats: CorpusStats) -> bool:
-    """Tell whether all splits are of texts, which nobody annotated with entities."""
-    return all(map(_is_of_texts, stats.splits.values()))
-
-
 def _is_of_texts(split: SplitStats) -> bool:
+    """Tell whether nobody annotated a split with entities."""
     return bool(split.cats or split.tokens) and split.missing == split.tokens
 
 

@@ -1,7 +1,6 @@
 """`python -m spacy multihash errors`: the mistakes of a pipeline on a corpus."""
 
 import json
-from enum import Enum
 from pathlib import Path
 from typing import Optional
 
@@ -12,23 +11,26 @@ from ..corpus.read import read_docs
 from ..inspection.errors import SURE, Mistakes, find_mistakes
 from ..inspection.errors_page import (
     COUNT_HEADER,
+    Tool,
     confusion_rows,
     count_rows,
     json_records,
     render_errors,
 )
-from ._util import check_file_output, import_code, load_pipeline, msg, show_table
-
-
-class Tool(str, Enum):
-    """The tools that JSON lines are for."""
-
-    prodigy = "prodigy"
-    doccano = "doccano"
+from ._util import (
+    CODE,
+    MODEL,
+    check_file_output,
+    failing,
+    import_code,
+    load_pipeline,
+    msg,
+    show_table,
+)
 
 
 def errors_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     gold: Path = typer.Argument(..., help="Corpus with gold entities: a .spacy file, or a folder"),
     train: Optional[Path] = typer.Option(None, help="Corpus that the pipeline was trained on"),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
@@ -42,9 +44,7 @@ def errors_cli(
         None, "--json", help="Print the docs with mistakes as JSON lines for a tool"
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace the page if it exists"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Show the mistakes of a pipeline on a corpus, the most confident ones first.
 
@@ -60,7 +60,7 @@ def errors_cli(
     DOCS: python -m pydoc spacy_multihash.inspection.errors
     """
     import_code(code)
-    try:
+    with failing("Cannot show the mistakes"):
         check_file_output(output, "--output", model, gold, train, code, force=force)
         nlp = load_pipeline(model)
         mistakes = find_mistakes(
@@ -73,10 +73,8 @@ def errors_cli(
         )
         if output is not None:
             write_bytes(output, render_errors(mistakes, f"Mistakes of {model} on {gold}"))
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot show the mistakes", str(error))
     if tool is not None:
-        for record in json_records(mistakes, tool.value):
+        for record in json_records(mistakes, tool):
             typer.echo(json.dumps(record))
         return
     _show(mistakes)

@@ -1,5 +1,6 @@
 """`python -m spacy multihash evaluate`: scores on seen and unseen entities."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Optional, Union
@@ -9,7 +10,7 @@ import typer
 from spacy.tokens import DocBin
 from spacy.training import Corpus
 
-from ..common.files import write_bytes
+from ..common.files import write_bytes, write_json
 from ..corpus.evaluation import (
     Evaluation,
     Matching,
@@ -22,20 +23,22 @@ from ..corpus.evaluation import (
 from ..corpus.read import read_docs, write_corpora
 from ..inspection.errors_page import render_side_by_side
 from ._util import (
+    AS_JSON,
+    CODE,
+    GPU_ID,
+    MODEL,
     check_file_output,
+    failing,
     import_code,
     load_pipeline,
     msg,
     print_json,
-    save_json,
     show_table,
 )
 
-_HEADER = ("", "gold", "P", "R", "F1")
-
 
 def evaluate_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     data: Path = typer.Argument(..., help="Corpus to evaluate on: a .spacy file, or a folder"),
     train: Path = typer.Option(..., help="Corpus that the pipeline was trained on"),
     ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
@@ -43,7 +46,7 @@ def evaluate_cli(
         False, "--match-label", help="An entity with another label than in TRAIN is unseen"
     ),
     output: Optional[Path] = typer.Option(None, help="JSON file to write the scores to"),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    as_json: bool = AS_JSON,
     masked: Optional[Path] = typer.Option(
         None, help="Folder to write the masked corpora to, seen.spacy and unseen.spacy"
     ),
@@ -54,10 +57,8 @@ def evaluate_cli(
         25, "--displacy-limit", "-dl", min=1, help="Documents of entities.html"
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace files to write that exist"),
-    gpu_id: int = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    gpu_id: int = GPU_ID,
+    code: Optional[Path] = CODE,
 ) -> None:
     """Score an entity recognizer on seen and unseen entities.
 
@@ -71,7 +72,7 @@ def evaluate_cli(
     """
     import_code(code)
     matching = Matching(ignore_case, match_label)
-    try:
+    with failing("Cannot evaluate the pipeline"):
         check_file_output(output, "--output", model, data, train, code, force=force)
         if masked is not None:
             for name in ("seen.spacy", "unseen.spacy"):
@@ -88,18 +89,16 @@ def evaluate_cli(
             limit=displacy_limit,
             gpu_id=gpu_id,
         )
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot evaluate the pipeline", str(error))
+        if output is not None:
+            write_json(output, asdict(evaluation))
     if as_json:
         print_json(asdict(evaluation))
-    else:
-        _show(evaluation)
-    if output is not None:
-        save_json(output, asdict(evaluation), quiet=as_json)
-    if masked is not None and not as_json:
+        return
+    _show(evaluation)
+    if masked is not None:
         msg.good(f"Wrote seen.spacy and unseen.spacy to {masked}")
-    if page is not None and not as_json:
-        msg.good(f"Wrote {page}")
+    for path in filter(None, (output, page)):
+        msg.good(f"Wrote {path}")
 
 
 def evaluate(
@@ -115,16 +114,10 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a trained pipeline on a corpus.
 
-    model (Union[str, Path]): Name of a package, or path of a pipeline.
-    data (Path): The corpus to evaluate on: a .spacy file, or a folder of them.
-    train (Path): The corpus that the pipeline was trained on.
     matching (Matching): What makes an entity the same as one of the training corpus.
-    masked (Optional[Path]): The folder to write the masked corpora to. None writes none.
+    masked (Optional[Path]): The folder to write the masked corpora to.
     page (Optional[Path]): The HTML page to write, with gold entities beside found ones.
     limit (int): How many docs the page has at most.
-    gpu_id (int): The GPU, or -1 for the CPU.
-
-    Raises ValueError or OSError, and writes nothing, if something cannot be read or scored.
     """
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
@@ -145,36 +138,26 @@ def evaluate(
 
 def _show(evaluation: Evaluation) -> None:
     """Print a table of all entities and parts, and one of labels for each except frequencies."""
-    by_label = _labelled_parts(evaluation)
-    rows = [_row(name, scores) for name, scores in _parts(evaluation).items()]
-    show_table("Entities", _HEADER, rows)
+    parts = {
+        "all": evaluation.overall,
+        **{f"{name}, others masked": s for name, s in evaluation.masked.items()},
+        **{f"{name}, counted once": s for name, s in evaluation.once.items()},
+    }
+    bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
+    _show_scores("Entities", {**parts, **bands})
     msg.text(
         "Seen: the training corpus has the entity. Others masked: a false positive counts in both "
         "parts, unless it touches an entity of the other part. Counted once: it counts in the part "
         "of its own text alone. In training: how often the training corpus has the entity."
     )
-    for name, scores in by_label.items():
-        rows = [_row(label, of_label) for label, of_label in scores.per_label.items()]
-        show_table(f"Labels: {name}", _HEADER, rows)
+    for name, scores in parts.items():
+        _show_scores(f"Labels: {name}", scores.per_label)
 
 
-def _labelled_parts(evaluation: Evaluation) -> dict[str, Scores]:
-    return {
-        "all": evaluation.overall,
-        **{f"{name}, others masked": s for name, s in evaluation.masked.items()},
-        **{f"{name}, counted once": s for name, s in evaluation.once.items()},
-    }
-
-
-def _parts(evaluation: Evaluation) -> dict[str, Scores]:
-    bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
-    return {**_labelled_parts(evaluation), **bands}
-
-
-def _row(name: str, scores: Scores) -> tuple[str, ...]:
-    prf = (_percent(getattr(scores, key)) for key in "prf")
-    return (name, f"{scores.entities:,}", *prf)
-
-
-def _percent(value: Optional[float]) -> str:
-    return "-" if value is None else f"{100 * value:.2f}"
+def _show_scores(title: str, by_name: Mapping[str, Scores]) -> None:
+    rows = []
+    for name, scores in by_name.items():
+        prf = (scores.p, scores.r, scores.f)
+        percents = ("-" if value is None else f"{100 * value:.2f}" for value in prf)
+        rows.append((name, f"{scores.entities:,}", *percents))
+    show_table(title, ("", "gold", "P", "R", "F1"), rows)

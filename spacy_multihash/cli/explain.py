@@ -31,8 +31,11 @@ from ..inspection.explain import (
 from ..inspection.explain_page import completeness_text, render_explanations, signed, visible
 from ..ner.spans import annotate_before
 from ._util import (
+    AS_JSON,
+    CODE,
+    MODEL,
     check_file_output,
-    how_to_install,
+    failing,
     import_code,
     load_pipeline,
     msg,
@@ -50,7 +53,7 @@ _DOC_BATCH = 256  # docs that the components before the recognizer annotate at o
 
 
 def explain_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
     file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
     span: list[str] = typer.Option(
@@ -71,11 +74,9 @@ def explain_cli(
     ),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
     plot: Optional[Path] = typer.Option(None, help="With --corpus: PNG file to draw"),
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
+    as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace files that exist"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Show what made a pipeline find an entity.
 
@@ -92,7 +93,7 @@ def explain_cli(
     DOCS: python -m pydoc spacy_multihash.inspection.explain
     """
     import_code(code)
-    try:
+    with failing("Cannot explain the entities"):
         check_options(
             corpus,
             text=text,
@@ -125,10 +126,6 @@ def explain_cli(
             )
             if output is not None:
                 write_bytes(output, render_explanations(explanations))
-    except ModuleNotFoundError as error:
-        msg.fail("Cannot explain the entities", how_to_install(error))
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot explain the entities", str(error))
     if as_json:
         found = effects if corpus is not None else explanations
         print_json([as_dict(each) for each in found])
@@ -160,17 +157,11 @@ def explain_text(
     spans: Sequence[str] = (),
     *,
     window: int = WINDOW,
-    max_entities: Optional[int] = None,
-    show_progress: Optional[bool] = None,
+    max_entities: int = MAX_ENTITIES,
 ) -> list[Explanation]:
-    """Explain the entities of a text.
+    """Explain the first entities of a text, and say how many more there are.
 
-    name (str): The component that is asked.
     spans (Sequence[str]): Entities, as TEXT=LABEL, to explain in the place of those found.
-    window (int): How many tokens to either side are looked at.
-    max_entities (Optional[int]): Explain the first so many entities, and say how many more there
-        are. None is for all.
-    show_progress (Optional[bool]): Show a progress bar on stderr. None shows it on terminals.
 
     Raises ValueError for a span that the text does not have.
     """
@@ -188,33 +179,21 @@ def explain_text(
             err=True,
         )
     each = explain(explained, doc, keys, window=window)
-    disable = None if show_progress is None else not show_progress
-    return [*tqdm(each, "Explaining", len(keys), unit=" entities", disable=disable)]
+    return [*tqdm(each, "Explaining", len(keys), unit=" entities", disable=None)]
 
 
 def corpus_effects(
-    nlp: Language,
-    name: str,
-    corpus: Path,
-    train: Optional[Path] = None,
-    *,
-    show_progress: Optional[bool] = None,
+    nlp: Language, name: str, corpus: Path, train: Optional[Path] = None
 ) -> list[Effect]:
     """Measure how much each feature counts for the gold entities of a corpus.
-
-    name (str): The component that is asked.
-    corpus (Path): A .spacy file, or a folder of them.
-    train (Optional[Path]): The training corpus, to tell seen from unseen entities.
-    show_progress (Optional[bool]): As for `explain_text`.
 
     Raises ValueError if there are no entities with the component's labels.
     """
     known: Optional[KnownEntities] = None
     if train is not None:
         known = known_entities(read_docs(train, nlp.vocab))
-    disable = None if show_progress is None else not show_progress
     explained, gold = prepare(nlp, name), GoldEntities(nlp, name)
-    docs = iter(tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=disable))
+    docs = iter(tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=None))
     first = next(docs, None)
     if first is None:
         raise ValueError(
@@ -348,11 +327,7 @@ def show_effects(effects: Sequence[Effect]) -> None:
 
 
 def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
-    """Draw how much each feature counts for the entities of each label, with the numbers.
-
-    path (Path): The PNG file.
-    effects (Sequence[Effect]): Those of a feature that is unknown everywhere are drawn.
-    """
+    """Draw how much each feature counts, if it's unknown everywhere, for entities of each label."""
     shown = [each for each in effects if each.where == EVERYWHERE]
     parts, labels, features = (
         list(dict.fromkeys(getattr(each, name) for each in shown))

@@ -22,9 +22,8 @@ OVERRIDES = {"context_settings": {"allow_extra_args": True, "ignore_unknown_opti
 
 
 class Command(NamedTuple):
-    """A command, before it's imported.
+    """A command, before it's imported: its module, which has the function or group NAME_cli.
 
-    module: The module of its function or group, whose name is the command's with _cli.
     summary: The first line of its help.
     settings: Further arguments of `typer.Typer.command`.
     """

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Optional, Union
+from typing import Literal, Optional, Union
 
 import typer
 from spacy.language import Language
@@ -21,8 +20,12 @@ from ..inspection.importance import (
 from ..scale.source import source_of
 from ._shards import Shards, ShardSymbols
 from ._util import (
+    AS_JSON,
+    CODE,
     DASK,
+    MODEL,
     WORKERS,
+    failing,
     import_code,
     load_pipeline,
     msg,
@@ -36,15 +39,8 @@ from ._util import (
 _SCORE = 9
 
 
-class SortBy(str, Enum):
-    """What symbols can be sorted by."""
-
-    importance = "importance"
-    norm = "norm"
-
-
 def importance_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     data: Path = typer.Option(..., help="Corpus of symbols: a file, or a folder of shards"),
     component: Optional[str] = typer.Option(None, help="Component to look into. Default: all"),
     top: int = typer.Option(10, help="How many symbols to show from either end"),
@@ -52,15 +48,13 @@ def importance_cli(
     share: float = typer.Option(
         1.0, help="A symbol is important if its importance is at least this share of the mean"
     ),
-    sort: SortBy = typer.Option(
-        SortBy.importance, help="Sort by importance, or by the norm of vectors"
+    sort: Literal["importance", "norm"] = typer.Option(
+        "importance", help="Sort by importance, or by the norm of vectors"
     ),
     workers: Optional[int] = WORKERS,
     dask: Optional[str] = DASK,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    as_json: bool = AS_JSON,
+    code: Optional[Path] = CODE,
 ) -> None:
     """Show the most and the least important tokens or n-grams.
 
@@ -73,13 +67,11 @@ def importance_cli(
     DOCS: python -m pydoc spacy_multihash.inspection.rows
     """
     import_code(code)
-    try:
-        ranking = Ranking(sort.value, top, min_freq, share)
+    with failing("Cannot show the importance"):
+        ranking = Ranking(sort, top, min_freq, share)
         found = importance(
             model, data, ranking, component=component, workers=workers, dask=dask, code=code
         )
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot show the importance", str(error))
     if as_json:
         print_json([asdict(embedding) for embedding in found])
     else:
@@ -98,14 +90,7 @@ def importance(
 ) -> list[EmbeddingImportance]:
     """List the most and the least important symbols of a corpus.
 
-    model (Union[str, Path]): Name of a package, or path of a pipeline.
-    data (Path): The corpus: a shard, such as a .spacy file, or a folder of them.
-    ranking (Ranking): Which symbols are listed.
-    component (Optional[str]): Name of the component to look into. None for all.
-    workers, dask: As for `open_workers`. They count the shards of a folder.
     code (Optional[Path]): Python file that other processes import. This one has done so.
-
-    Raises ValueError, ImportError or OSError if something cannot be read, or has nothing to show.
     """
     source = source_of(load_pipeline, model, code)
     nlp, shards = source.loaded(), Shards.of(data)
@@ -120,10 +105,26 @@ def _find_components(component: Optional[str], nlp: Language) -> list[EmbeddingT
 
 def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
     """Print tables of all embeddings, and of the symbols of each."""
+    names = [embedding_name(found.component, found.attr) for found in embeddings]
+    summaries, rows = [], []
+    for name, found in zip(names, embeddings, strict=True):
+        counts = (found.num_symbols, found.num_sharing, found.num_frequent)
+        summaries.append(
+            (
+                name,
+                str(found.seed),
+                *(f"{count:,}" for count in counts),
+                f"{found.mean_importance:.3g}",
+                f"{found.num_important:,}",
+            )
+        )
+        sizes = found.rows
+        numbers = (sizes.rows, sizes.advised, sizes.importance_rows, sizes.advised_importance)
+        rows.append((name, *(f"{number:,}" for number in numbers)))
     show_table(
         "Embeddings",
         ("embedding", "seed", "symbols", "in shared rows", "frequent", "mean", "important"),
-        [_summary(embedding) for embedding in embeddings],
+        summaries,
     )
     msg.text(
         f"Frequent: symbols that occur {ranking.min_freq} times or more. Mean: their mean "
@@ -132,23 +133,34 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
     show_table(
         "Rows that it has, and a rule of thumb for this corpus",
         ("embedding", "rows", "advised", "importance rows", "advised"),
-        [_rows(embedding) for embedding in embeddings],
+        rows,
     )
     msg.text(
         "Advised: two frequent symbols for each row of components, and ten rows of importance for "
         "each frequent symbol. Rare ones count little: their importance stays small."
     )
-    for embedding in embeddings:
-        _warn_of_few_updates(embedding)
+    for name, found in zip(names, embeddings, strict=True):
+        if 2 * found.num_near_zero > found.num_frequent:
+            msg.warn(
+                f"{name}: the importance of {found.num_near_zero:,} of {found.num_frequent:,} "
+                "frequent symbols is near zero. It grows by the learning rate or less in an "
+                "update. If the model had only a few hundred updates, train it for longer."
+            )
     show_collisions("Important symbols in collision", [found.collisions for found in embeddings])
-    for embedding in embeddings:
-        for end, symbols in (("Largest", embedding.largest), ("Smallest", embedding.smallest)):
+    for name, found in zip(names, embeddings, strict=True):
+        for end, symbols in (("Largest", found.largest), ("Smallest", found.smallest)):
             show_table(
-                f"{end} {ranking.sort}: {_name(embedding)}, seed {embedding.seed}",
+                f"{end} {ranking.sort}: {name}, seed {found.seed}",
                 ("symbol", "frequency", "importance", "norm", "parameters", "others in its row"),
                 [_symbol(symbol) for symbol in symbols],
             )
-            _show_labels(f"Labels of the {end.lower()}: {_name(embedding)}", symbols)
+            _show_labels(f"Labels of the {end.lower()}: {name}", symbols)
+
+
+def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
+    parameters = " ".join(f"{value:.3g}" for value in symbol.parameters)
+    values = (f"{symbol.freq:,}", f"{symbol.importance:.3g}", f"{symbol.norm:.3g}", parameters)
+    return (repr(symbol.text), *values, f"{symbol.sharing:,}")
 
 
 def _show_labels(title: str, symbols: Sequence[SymbolImportance]) -> None:
@@ -156,54 +168,20 @@ def _show_labels(title: str, symbols: Sequence[SymbolImportance]) -> None:
     names = list(symbols[0].labels)
     if not names:
         return
+
+    def score(symbol: SymbolImportance, label: str) -> str:
+        return f"{symbol.labels[label]:+.3g}"
+
     explanation = "Above 0: the n-gram speaks for the label. Below 0: against it."
     if sum(max(len(name), _SCORE) + 2 for name in names) <= 70:
-        rows = [(_text(s), *(f"{s.labels[name]:+.3g}" for name in names)) for s in symbols]
+        rows = [(repr(s.text), *(score(s, name) for name in names)) for s in symbols]
         show_table(title, ("symbol", *names), rows)
     else:
-        ranked = [(s, sorted(names, key=s.labels.__getitem__)) for s in symbols]
-        rows = [(_text(s), *_score(s, order[-1]), *_score(s, order[0])) for s, order in ranked]
+        rows = []
+        for symbol in symbols:
+            lowest, highest = (f(names, key=symbol.labels.__getitem__) for f in (min, max))
+            scores = (score(symbol, highest), score(symbol, lowest))
+            rows.append((repr(symbol.text), highest, scores[0], lowest, scores[1]))
         show_table(title, ("symbol", "for", "score", "against", "score"), rows, aligns="llrlr")
         explanation += f" Shown are 2 of {len(names)} labels. See all with --json."
     msg.text(explanation)
-
-
-def _score(symbol: SymbolImportance, label: str) -> tuple[str, str]:
-    return label, f"{symbol.labels[label]:+.3g}"
-
-
-def _summary(embedding: EmbeddingImportance) -> tuple[str, ...]:
-    counts = (embedding.num_symbols, embedding.num_sharing, embedding.num_frequent)
-    texts = (str(embedding.seed), *(f"{count:,}" for count in counts))
-    mean, important = f"{embedding.mean_importance:.3g}", f"{embedding.num_important:,}"
-    return (_name(embedding), *texts, mean, important)
-
-
-def _rows(embedding: EmbeddingImportance) -> tuple[str, ...]:
-    rows = embedding.rows
-    advised = f"{rows.advised_importance:,}"
-    numbers = (f"{number:,}" for number in (rows.rows, rows.advised, rows.importance_rows))
-    return (_name(embedding), *numbers, advised)
-
-
-def _warn_of_few_updates(found: EmbeddingImportance) -> None:
-    if 2 * found.num_near_zero > found.num_frequent:
-        msg.warn(
-            f"{_name(found)}: the importance of {found.num_near_zero:,} of {found.num_frequent:,} "
-            "frequent symbols is near zero. It grows by the learning rate or less in an update. If "
-            "the model had only a few hundred updates, train it for longer."
-        )
-
-
-def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
-    parameters = " ".join(f"{value:.3g}" for value in symbol.parameters)
-    values = (f"{symbol.freq:,}", f"{symbol.importance:.3g}", f"{symbol.norm:.3g}", parameters)
-    return (_text(symbol), *values, f"{symbol.sharing:,}")
-
-
-def _text(symbol: SymbolImportance) -> str:
-    return repr(symbol.text)
-
-
-def _name(found: EmbeddingImportance) -> str:
-    return embedding_name(found.component, found.attr)

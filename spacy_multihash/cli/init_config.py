@@ -1,11 +1,10 @@
 """`python -m spacy multihash init-config`: a complete config, ready to train."""
 
 import re
-from enum import Enum
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 import spacy
 import srsly
@@ -18,7 +17,12 @@ from ..common.registered import MULTI_HASH_EMBED
 from ..corpus.read import model_examples
 from ..inspection.facts import count_facts
 from ..inspection.recommend import CANDIDATES, Settings, recommend
-from ._util import check_file_output, load_vectors, msg
+from ._util import (
+    check_file_output,
+    failing,
+    load_vectors,
+    msg,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 STDOUT = Path("-")
@@ -27,21 +31,14 @@ _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([KMG]?)", re.IGNORECASE)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
-class Pipeline(str, Enum):
-    """The pipelines that there are configs for."""
-
-    ner = "ner"
-    batch_ner = "batch_ner"
-    textcat = "textcat"
-    textcat_multilabel = "textcat_multilabel"
-
-
+# The pipelines that there are configs for.
+Pipeline = Literal["ner", "batch_ner", "textcat", "textcat_multilabel"]
 # The section of each pipeline's embedding, where vectors are switched on.
 _EMBED = {
-    Pipeline.ner: "components.tagger_ner.model.tok2vec.embed",
-    Pipeline.batch_ner: "components.tok2vec.model.embed",
-    Pipeline.textcat: "components.textcat.model.tok2vec.embed",
-    Pipeline.textcat_multilabel: "components.textcat.model.tok2vec.embed",
+    "ner": "components.tagger_ner.model.tok2vec.embed",
+    "batch_ner": "components.tok2vec.model.embed",
+    "textcat": "components.textcat.model.tok2vec.embed",
+    "textcat_multilabel": "components.textcat.model.tok2vec.embed",
 }
 
 
@@ -78,16 +75,16 @@ def init_config_cli(
 
     DOCS: python -m pydoc spacy_multihash.cli.init_config
     """
-    try:
+    with failing("Cannot make the config"):
         if output != STDOUT:
             check_file_output(output, "OUTPUT", train, dev, vectors, force=force)
         reasons: list[str] = []
         if train is None or dev is None:
             if not (train is None and dev is None and max_size is None):
                 raise ValueError("--train, --dev and --max-size need --train and --dev.")
-            config = init_config(pipeline.value, lang, vectors=vectors)
-        elif pipeline != Pipeline.ner:
-            raise ValueError(f"--train and --dev are for ner only, got {pipeline.value}.")
+            config = init_config(pipeline, lang, vectors=vectors)
+        elif pipeline != "ner":
+            raise ValueError(f"--train and --dev are for ner only, got {pipeline}.")
         else:
             config, reasons = recommend_config(
                 lang, train, dev, vectors=vectors, max_size=parse_size(max_size or MAX_SIZE)
@@ -95,15 +92,13 @@ def init_config_cli(
         options = {"lang": lang, "train": train, "dev": dev, "vectors": vectors}
         options["max-size"] = max_size
         given = [f"--{name} {quote(str(value))}" for name, value in options.items() if value]
-        command = f"python -m spacy multihash init-config {pipeline.value} {' '.join(given)}"
+        command = f"python -m spacy multihash init-config {pipeline} {' '.join(given)}"
         header = "".join(f"# {line}\n" for line in (f"Made by: {command}", *reasons))
         text = f"{header}\n{config.to_str(interpolate=False)}\n"
         if output == STDOUT:
             typer.echo(text, nl=False)
             return
         write_bytes(output, text.encode("utf8"))
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot make the config", str(error))
     if standard_stream(output) is not None:
         return  # which holds the config
     for reason in reasons:
@@ -115,28 +110,21 @@ def init_config_cli(
     )
 
 
-def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> Config:
+def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None) -> Config:
     """Make a complete config with our layers, for entities or texts.
 
-    pipeline (str): "ner", "batch_ner", "textcat" or "textcat_multilabel".
-    lang (str): The language.
     vectors (str): Static vectors to use: a package's name, or the path of a pipeline. Only their
         meta.json is read, if there is one.
 
-    Raises ValueError for another pipeline, or for vectors of another language, and ImportError for
-    an unknown language.
+    Raises ValueError for vectors of another language, and ImportError for an unknown language.
     """
-    names = [kind.value for kind in Pipeline]
-    if pipeline not in names:
-        raise ValueError(f"pipeline must be one of {', '.join(names)}, got {pipeline!r}.")
-    kind = Pipeline(pipeline)
-    template = "textcat" if kind == Pipeline.textcat_multilabel else kind.value
+    template: str = "textcat" if pipeline == "textcat_multilabel" else pipeline
     if vectors is not None and template == "textcat":
         template = "textcat_vectors"
     config = load_config(TEMPLATES / f"{template}.cfg", interpolate=False)
     config["nlp"]["lang"] = lang
-    if kind == Pipeline.textcat_multilabel:
-        config["components"]["textcat"]["factory"] = kind.value
+    if pipeline == "textcat_multilabel":
+        config["components"]["textcat"]["factory"] = pipeline
         config["components"]["textcat"]["model"]["exclusive_classes"] = False
     # As spacy init fill-config does.
     config = load_model_from_config(config, auto_fill=True).config
@@ -145,7 +133,7 @@ def init_config(pipeline: str, lang: str, *, vectors: Optional[str] = None) -> C
         check_no_variable(vectors)
         config["paths"]["vectors"] = vectors
         section: Any = config
-        for name in _EMBED[kind].split("."):
+        for name in _EMBED[pipeline].split("."):
             section = section[name]
         section["include_static_vectors"] = True
     return config
@@ -156,8 +144,6 @@ def recommend_config(
 ) -> tuple[Config, list[str]]:
     """Make a complete config for the entities of a corpus, with a reason for each choice.
 
-    lang (str): The language.
-    train, dev (Path): The corpora: .spacy files, or folders of them.
     vectors (str): Static vectors to use if they help: a package's name, or the path of a pipeline.
     max_size (int): The most parameters that the tables of the embedding may have together.
 
@@ -172,7 +158,7 @@ def recommend_config(
         nlp.vocab.vectors = load_vectors(vectors, or_vocab=False).vectors
     train_reader, dev_reader = (partial(model_examples, nlp, path) for path in (train, dev))
     facts = count_facts(train_reader, dev_reader, CANDIDATES, nlp.vocab)
-    config = init_config(Pipeline.ner.value, lang)
+    config = init_config("ner", lang)
     width = _tok2vec(config)["embed"]["width"]
     settings, reasons = recommend(facts, width=width, max_size=max_size, vectors=vectors)
     config = apply_settings(config, settings)

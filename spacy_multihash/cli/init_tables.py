@@ -28,9 +28,11 @@ from ..tables.tables import (
 )
 from ._shards import Shards, check_workers
 from ._util import (
+    CODE,
     DASK,
     WORKERS,
     check_file_output,
+    failing,
     import_code,
     msg,
     naming_config,
@@ -80,9 +82,7 @@ def init_tables_cli(
     workers: Optional[int] = WORKERS,
     dask: Optional[str] = DASK,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Write the tables of a config's MultiEmbed to a file.
 
@@ -99,7 +99,7 @@ def init_tables_cli(
     """
     overrides = parse_overrides(ctx)
     import_code(code)
-    try:
+    with failing("Cannot make the tables"):
         inputs = [config, code, shards, *merge]
         check_file_output(output, "OUTPUT", *inputs, force=force)
         with naming_config(config):
@@ -116,10 +116,7 @@ def init_tables_cli(
                 dask=dask,
                 code=code,
                 overrides=overrides,
-                show_progress=True,
             )
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot make the tables", str(error))
     if standard_stream(output) is not None:
         return  # which holds the tables
     msg.good(f"Wrote the tables to {output}")
@@ -142,24 +139,13 @@ def init_tables(
     dask: Optional[str] = None,
     code: Optional[Path] = None,
     overrides: Optional[Mapping[str, Any]] = None,
-    show_progress: bool = False,
 ) -> Tables:
     """Make the tables that a config's MultiEmbed needs, write them to a file, and return them.
 
-    config_path (Path): The config.
-    output (Path): The file to write.
     min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. None, or no component,
         takes the setting of the config's [initialize.before_init]. Without that, they are 10, no
         limit, and "tok2vec".
-    uncut (bool): Keep all symbols, whatever the config says.
-    merge (Sequence[Path]): Files of uncut tables to add up instead of counting.
-    shards (Optional[Path]): Folder of shards to count instead of the config's training corpus.
-    workers, dask: As for `open_workers`. They count shards.
     code (Optional[Path]): Python file that other processes import. This one has done so.
-    overrides (Mapping[str, Any] or None): Settings of the config to override.
-    show_progress (bool): Show a progress bar on stderr.
-
-    Raises ValueError, ImportError or OSError, and writes nothing, if the tables cannot be made.
     """
     config = load_config(config_path, overrides=dict(overrides or {}), interpolate=True)
     check_file_output(output, "OUTPUT", *_corpora(config), force=True)
@@ -190,13 +176,12 @@ def init_tables(
     elif shards is not None:
         with open_workers(workers, dask) as pool:
             count = partial(_count_shard, source)
-            tables = Shards.of(shards).merged(pool, count, add_tables, show_progress=show_progress)
+            tables = Shards.of(shards).merged(pool, count, add_tables)
         if not any(map(len, tables.tables.values())):
             raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
     else:
         docs = training_docs(source.loaded().nlp)
-        shown = tqdm(docs, desc="Counting", unit=" docs", disable=None if show_progress else True)
-        tables = count_tables(models, shown)
+        tables = count_tables(models, tqdm(docs, "Counting", unit=" docs", disable=None))
     tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
     for model in models:
         check_tables(model, tables)

@@ -18,7 +18,6 @@ from ..inspection.rows import (
     Collisions,
     Count,
     TableReport,
-    TableUse,
     WordRows,
     embeds_word,
     full_name,
@@ -32,9 +31,11 @@ from ..inspection.symbols import Symbols
 from ..scale.source import source_of
 from ._shards import Shards, ShardSymbols, check_workers
 from ._util import (
+    AS_JSON,
+    CODE,
     DASK,
     WORKERS,
-    check_utf8,
+    failing,
     import_code,
     load_pipeline,
     msg,
@@ -52,8 +53,6 @@ _SET_TABLES = (INIT_TABLES, SET_ATTR)
 class Inspection:
     """What a pipeline's tables are like.
 
-    tables (list[TableReport]): The tables of all components.
-    words (list[WordRows]): The rows of each word in each table.
     components (dict[str, Optional[Size]]): The size of each component's model. None if it is not
         initialized.
     input_widths (dict[str, Optional[int]]): The number of tokens that a vector of each component's
@@ -84,10 +83,8 @@ def inspect_rows_cli(
     ),
     workers: Optional[int] = WORKERS,
     dask: Optional[str] = DASK,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of tables"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    as_json: bool = AS_JSON,
+    code: Optional[Path] = CODE,
 ) -> None:
     """Show the rows of words, and how full the tables are.
 
@@ -109,11 +106,10 @@ def inspect_rows_cli(
     DOCS: python -m pydoc spacy_multihash.inspection.rows
     """
     import_code(code)
-    try:
-        words = [check_utf8(word, "WORDS") for word in words or ()]
-        inspection = inspect_rows(model, words, data=data, workers=workers, dask=dask, code=code)
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot inspect the rows", str(error))
+    with failing("Cannot inspect the rows"):
+        inspection = inspect_rows(
+            model, words or (), data=data, workers=workers, dask=dask, code=code
+        )
     if as_json:
         print_json(asdict(inspection))
     else:
@@ -131,15 +127,7 @@ def inspect_rows(
 ) -> Inspection:
     """Inspect the rows of a pipeline, or of what a config builds.
 
-    model (Union[str, Path]): Name of a package, path of a pipeline, or a config file.
-    words (Sequence[str]): Words to find the rows of.
-    data (Optional[Path]): The corpus to count symbols in: a shard, such as a .spacy file, or a
-        folder of them.
-    workers, dask: As for `open_workers`. They count the shards of `data`.
     code (Optional[Path]): Python file that other processes import. This one has done so.
-
-    Raises ValueError, ImportError or OSError if something cannot be read, or has nothing to
-    inspect.
     """
     check_workers(data, workers, dask, "--data")
     source = source_of(_load, model, code)
@@ -214,13 +202,30 @@ def _show(inspection: Inspection) -> None:
     show_table(
         "Tables",
         ("table", "rows", "width", "hashes", "seed", "parameters", "bytes"),
-        [(full_name(t), *map(_text, (t.num_rows, t.width, t.num_hashes)), *_of(t)) for t in tables],
+        [
+            (
+                full_name(table),
+                *map(_text, (table.num_rows, table.width, table.num_hashes)),
+                "-" if table.seed is None else str(table.seed),
+                *_size(table.size),
+            )
+            for table in tables
+        ],
     )
     used = [(full_name(t), t.use) for t in tables if t.use is not None]
     show_table(
         "Symbols",
         ("table", "symbols", "load factor", "indistinguishable", "lookup parameters", "bytes"),
-        [(name, *_symbols(use)) for name, use in used],
+        [
+            (
+                name,
+                _text(use.num_symbols),
+                f"{use.load_factor:.2f}",
+                _text(use.indistinguishable),
+                *_size(use.lookup_size),
+            )
+            for name, use in used
+        ],
     )
     show_table(
         "Rows never reached, by all hashes and by each",
@@ -237,7 +242,7 @@ def _show(inspection: Inspection) -> None:
         "Words",
         ("word", "table", "symbol", "rows"),
         [
-            (w.word, full_name(w), _quote(w.symbol), " ".join(map(str, w.rows)))
+            (w.word, full_name(w), repr(w.symbol), " ".join(map(str, w.rows)))
             for w in inspection.words
         ],
         aligns="llll",
@@ -246,7 +251,7 @@ def _show(inspection: Inspection) -> None:
         "Symbols that share rows with words",
         ("word", "table", "in hashes", "symbols", "such as"),
         [
-            (w.word, full_name(w), f"{s.hashes}", f"{s.count:,}", " ".join(map(_quote, s.examples)))
+            (w.word, full_name(w), f"{s.hashes}", f"{s.count:,}", " ".join(map(repr, s.examples)))
             for w in inspection.words
             for s in w.sharing or []
             if s.count
@@ -264,15 +269,6 @@ def _show(inspection: Inspection) -> None:
         msg.warn(line)
 
 
-def _of(table: TableReport) -> tuple[str, ...]:
-    return ("-" if table.seed is None else str(table.seed), *_size(table.size))
-
-
-def _symbols(use: TableUse) -> tuple[str, ...]:
-    numbers = (_text(use.num_symbols), f"{use.load_factor:.2f}", _text(use.indistinguishable))
-    return (*numbers, *_size(use.lookup_size))
-
-
 def _counts(counts: Sequence[Count]) -> tuple[str, str]:
     means = ("-" if count.mean is None else f"{count.mean:,.1f}" for count in counts)
     return " ".join(_text(count.actual) for count in counts), " ".join(means)
@@ -280,10 +276,6 @@ def _counts(counts: Sequence[Count]) -> tuple[str, str]:
 
 def _size(size: Optional[Size]) -> tuple[str, ...]:
     return ("-", "-") if size is None else (_text(size.parameters), _text(size.bytes))
-
-
-def _quote(symbol: str) -> str:
-    return repr(symbol)
 
 
 def _text(number: int) -> str:

@@ -17,8 +17,10 @@ from ..corpus.texts import read_lines
 from ..pipelines.accelerate import find_hindrance
 from ..scale.probabilities import ask_probabilities, probabilities_of
 from ._util import (
+    CODE,
+    MODEL,
     check_file_output,
-    check_utf8,
+    failing,
     import_code,
     load_pipeline,
     msg,
@@ -43,7 +45,7 @@ class Shown:
 
 
 def show_cli(
-    model: str = typer.Argument(..., help="Trained pipeline: a package's name, or a path"),
+    model: str = MODEL,
     text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
     file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
@@ -51,9 +53,7 @@ def show_cli(
         None, min=0, max=1, help="Leave out entities that are less probable"
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace the page if it exists"),
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file with registered functions to import"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Show the entities that a pipeline finds in a text, with their probabilities.
 
@@ -63,13 +63,11 @@ def show_cli(
     DOCS: python -m pydoc spacy_multihash.cli.show
     """
     import_code(code)
-    try:
+    with failing("Cannot show the entities"):
         check_file_output(output, "--output", model, file, code, force=force)
         shown = show(model, read_text(text, file), threshold=threshold)
         if output is not None:
             write_bytes(output, render_page(shown))
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail("Cannot show the entities", str(error))
     _show(shown)
     if output is not None:
         msg.good(f"Wrote {output}")
@@ -77,9 +75,6 @@ def show_cli(
 
 def read_text(text: Optional[str], file: Optional[Path]) -> str:
     """Return the text that the command line gives, without whitespace around it.
-
-    text (Optional[str]): The text itself, or "-" for standard input.
-    file (Optional[Path]): A UTF-8 file with the text, compressed if its name ends in .gz.
 
     Raises ValueError for both or none of them, for the name of a file as the text, for what is not
     UTF-8, and for an empty text.
@@ -96,7 +91,7 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
             raise ValueError(f"Expected UTF-8 as standard input. {error}") from error
     elif text is not None and _is_file(text):
         raise ValueError(f"{text} is a file. To read the text in it, give --file {text}.")
-    text = check_utf8((text or "").strip(), "TEXT")
+    text = (text or "").strip()
     if not text:
         raise ValueError("Expected a text, was: nothing but whitespace. Give one with words.")
     return text
@@ -113,12 +108,8 @@ def _is_file(text: str) -> bool:
 def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:
     """Find the entities of a text, and their probabilities.
 
-    model (Union[str, Path]): Name of a package, or path of a pipeline.
-    text (str): The text.
     threshold (Optional[float]): Entities that are less probable are left out. None leaves out what
         the pipeline's own settings leave out.
-
-    Raises ValueError if there is no such pipeline.
     """
     nlp = load_pipeline(model)
     ask_probabilities(nlp, threshold=threshold)

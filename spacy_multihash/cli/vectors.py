@@ -1,16 +1,13 @@
 """`python -m spacy multihash vectors`: commands for tables of static vectors."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from enum import Enum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Optional, get_args
+from typing import Literal, Optional
 
 import spacy
 import typer
 from spacy.vocab import Vocab
 
-from ..common.types import TEXT_ATTRS
 from ..corpus.read import read_docs
 from ..embed.features import attr_id
 from ..vectors import reduce
@@ -25,11 +22,7 @@ from ..vectors.files import (
 )
 from ..vectors.table import VectorTable
 from ..vectors.text import SUFFIXES, is_text
-from ._util import (
-    check_file_output,
-    check_folder_output,
-    msg,
-)
+from ._util import check_file_output, check_folder_output, failing, msg
 
 HELP = """Align, merge, shorten, prune and quantize static vectors.
 
@@ -58,8 +51,7 @@ _LANG = typer.Option(
     "the language of IN, and xx for text",
 )
 _FORCE = typer.Option(False, "--force", "-f", help="Replace OUT if it exists")
-Attr = Enum("Attr", {name: name for name in TEXT_ATTRS}, type=str)  # type: ignore[misc]
-Method = Enum("Method", {name: name for name in get_args(reduce.Method)}, type=str)  # type: ignore[misc]
+Attr = Literal["ORTH", "LOWER", "NORM", "LEMMA"]
 
 vectors_cli = typer.Typer(
     name="vectors",
@@ -87,7 +79,7 @@ def align_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.align
     """
-    with _failing("align the vectors"):
+    with failing("Cannot align the vectors"):
         table, other = _read([source, target], output, lang=lang, force=force, inputs=[dictionary])
         if dictionary is None:
             Y, X = alike_vectors(table, other)
@@ -117,7 +109,7 @@ def merge_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
-    with _failing("merge the vectors"):
+    with failing("Cannot merge the vectors"):
         if len(sources) < 2:
             raise ValueError(
                 f"Expected two or more tables to merge, got {sources[0]}. Name the others before "
@@ -160,7 +152,7 @@ def pca_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
-    with _failing("reduce the vectors"):
+    with failing("Cannot reduce the vectors"):
         (table,) = _read([source], output, lang=lang, force=force, inputs=[words])
         chosen = None if words is None else _read_words(words)
         stats = reduce.moments(table.estimation_vectors(chosen))
@@ -193,9 +185,9 @@ def prune_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
-    with _failing("prune the vectors"):
+    with failing("Cannot prune the vectors"):
         (table,) = _read([source], output, lang=lang, force=force, inputs=[words])
-        values = table.values(_read_words(words), None if attr is None else attr_id(attr.value))
+        values = table.values(_read_words(words), None if attr is None else attr_id(attr))
         _write(output, reduce.prune(table, values, first=first))
 
 
@@ -208,7 +200,7 @@ def quantize_cli(
         help="File to write, if its name ends in .npz (the codes alone), .txt, .vec, .floret or "
         ".gz, otherwise a folder",
     ),
-    method: Method = typer.Option("int8", "--method", "-m", help="What a number is kept in"),
+    method: reduce.Method = typer.Option("int8", "--method", "-m", help="What a number is kept in"),
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
@@ -219,22 +211,13 @@ def quantize_cli(
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
-    with _failing("quantize the vectors"):
+    with failing("Cannot quantize the vectors"):
         (table,) = _read([source], output, lang=lang, force=force, may_be_codes=True)
         if is_codes(output):
-            write_codes(output, table, method.value)
+            write_codes(output, table, method)
             _say_written(output, table)
         else:
-            _write(output, reduce.rounded(table, method.value))
-
-
-@contextmanager
-def _failing(what: str) -> Iterator[None]:
-    """Say why a command can't do something, and exit."""
-    try:
-        yield
-    except (ImportError, OSError, ValueError) as error:
-        msg.fail(f"Cannot {what}", str(error))
+            _write(output, reduce.rounded(table, method))
 
 
 def _read(
@@ -250,10 +233,6 @@ def _read(
 
     lang (Optional[str]): The language that the tables get. None leaves each its own.
     inputs (Sequence[Optional[Path]]): What the command reads beside the tables.
-    may_be_codes (bool): Whether the output may be codes.
-
-    Raises ImportError for a language that spaCy lacks, or whose tokenizer needs a package that is
-    missing, and ValueError for an output that exists, is read, or can't be written.
     """
     paths = []
     for source in sources:
@@ -279,10 +258,7 @@ def _read(
 
 
 def _read_words(path: Path) -> list[str]:
-    """Read the distinct words of a file with one a line, or of a corpus, in their order.
-
-    Raises FileNotFoundError or ValueError if there are none.
-    """
+    """Read the distinct words of a file with one a line, or of a corpus, in their order."""
     if path.is_dir() or path.suffix == ".spacy":
         words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
     elif not path.is_file():

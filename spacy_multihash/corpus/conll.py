@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -76,12 +76,7 @@ class Layout:
 
 @dataclass
 class Record:
-    """A document as read, an item for each token.
-
-    words, tags (list[str]): The words, and the tags as they stand in the file.
-    sent_starts (list[bool]): Whether a token opens a sentence.
-    lines (list[int]): The numbers of lines.
-    """
+    """A document as read: for each token its word, its tag as it stands there, and its line."""
 
     words: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
@@ -102,8 +97,6 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
     Lines ahead of a sentence that begin with # and a space or a tab, or are # alone, are comments
     if they have no tag in its column. With tabs, they have other columns than the tokens before.
 
-    path (Path): A file with a token a line, and blank lines between sentences.
-    layout (Layout): Where a line has what.
     documents (Optional[bool]): Whether a document is what lies between lines -DOCSTART-, or each
         sentence. None: the former if such a line comes before the first token.
 
@@ -152,7 +145,6 @@ def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list
 
     "tags" and "labels" stand for "ner_tags" too. Each object is a sentence.
 
-    path (Path): A file with an object a line, or one JSON array.
     labels (Optional[Sequence[str]]): The tags that numbers stand for, such as O, B-PER, I-PER.
 
     Raises ValueError, with file and line, for what is no such object.
@@ -264,13 +256,7 @@ def is_comment(line: str) -> bool:
 
 
 def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str, str]:
-    """Return the word and the tag of a line.
-
-    line (str): The line, without its end.
-    layout (Layout): Where it has what.
-    where (str): FILE:LINE, for the messages.
-    columns (int): The number of columns.
-    """
+    """Return the word and the tag of a line with a number of columns. where (str): FILE:LINE."""
     fields = layout.split(line)
     if len(fields) != columns:
         how = f"with {layout.separator!r} between them" if layout.separator else "as lines before"
@@ -326,11 +312,8 @@ def tagged_doc(
     tags: Sequence[str],
     sent_starts: Optional[Sequence[bool]] = None,
 ) -> Doc:
-    """Make a Doc of words and their entity tags.
+    """Make a Doc of words and their entity tags in IOB2: O, B-LABEL or I-LABEL.
 
-    vocab (Vocab): The vocab of the Doc.
-    words (Sequence[str]): One string for each token.
-    tags (Sequence[str]): One IOB2 tag for each token: O, B-LABEL or I-LABEL.
     sent_starts (Optional[Sequence[bool]]): Whether each token opens a sentence. None: unknown.
     """
     starts: Optional[list[bool | int | None]] = None if sent_starts is None else [*sent_starts]
@@ -339,26 +322,13 @@ def tagged_doc(
     return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)
 
 
-class Found(NamedTuple):
-    """The scheme of a file's tags.
+def find_scheme(records: Sequence[Record], path: Path) -> tuple[Scheme, list[tuple[int, str]]]:
+    """Tell which scheme the tags of a file follow, and list the lines and tags that do not.
 
-    scheme (Scheme): "IOB2" is also called BIO, and "BILUO" stands for BIOES too.
-    odd (Sequence[tuple[int, str]]): Line and tag of what does not follow the scheme: in IOB2, each
-        I- tag that continues no entity.
-    """
-
-    scheme: Scheme
-    odd: Sequence[tuple[int, str]]
-
-
-def find_scheme(records: Sequence[Record], path: Path) -> Found:
-    """Tell which scheme the tags of a file follow.
+    These are, in IOB2, each I- tag that continues no entity. "BILUO" stands for BIOES too.
 
     In IOB2, B- opens each entity. In IOB1 it opens only those that directly follow another one of
     their label, and I- opens the others. In BILUO, L- or E- closes an entity, and U- or S- is one.
-
-    records (Sequence[Record]): The file's documents.
-    path (Path): The file, for messages.
 
     Raises ValueError, with file and line, for tags of BILUO that do not follow each other.
     """
@@ -368,7 +338,7 @@ def find_scheme(records: Sequence[Record], path: Path) -> Found:
             with bad.skipped():
                 _check_biluo(record, path)
         bad.check()
-        return Found("BILUO", [])
+        return "BILUO", []
     odd: list[tuple[int, str]] = []
     opened_by_b = False
     for record in records:
@@ -381,16 +351,12 @@ def find_scheme(records: Sequence[Record], path: Path) -> Found:
                 odd.append((line, tag))
             opened_by_b |= opens and tag[0] == "B"
     if odd and not opened_by_b:
-        return Found("IOB1", [])
-    return Found("IOB2", odd)
+        return "IOB1", []
+    return "IOB2", odd
 
 
 def iob2_tags(record: Record, scheme: Scheme) -> list[str]:
-    """Return the tags of a document in IOB2.
-
-    record (Record): The document, its tags as they stand in the file.
-    scheme (Scheme): The scheme of the file's tags.
-    """
+    """Return the tags of a document in IOB2. scheme (Scheme): The scheme that they have."""
     if scheme == "BILUO":
         return [_IN_IOB2.get(tag[0], tag[0]) + tag[1:] for tag in record.tags]
     return to_iob2(record.tags, record.sent_starts)

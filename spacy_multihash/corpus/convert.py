@@ -1,8 +1,7 @@
 """Files in common formats as docs with entities or labels."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -16,7 +15,6 @@ from spacy.util import filter_spans
 from .conll import (
     DOCSTART,
     FULL_STOPS,
-    Cut,
     Layout,
     Record,
     Scheme,
@@ -85,6 +83,42 @@ _UNITS = {"utf16": ("utf-16-le", 2), "utf8": ("utf-8", 1)}
 _HINT_TEXTS = 200  # texts that a hint looks at
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a file is read: the options of `convert`.
+
+    format (Optional[Format]): Its format. None: by its suffix or first line.
+    docs (Optional[str]): What becomes a document of a file with a token a line: "sentences",
+        "documents", "full-stops" or the most tokens. None: "documents" if the file begins so.
+    labels (Optional[Sequence[str]]): The tags that numbers stand for in JSON.
+    layout, csv_layout: Where a line of CoNLL and a CSV file have what.
+    offsets (str): What the offsets of entities are, as `in_characters` takes them.
+    trim (bool): Leave out whitespace at the ends of entities.
+    max_labels (int): The most different labels of texts.
+    strict (bool): Whether what would be left out is an error.
+    """
+
+    format: Optional[Format] = None
+    docs: Optional[str] = None
+    labels: Optional[Sequence[str]] = None
+    layout: Layout = field(default_factory=Layout)
+    csv_layout: CsvLayout = field(default_factory=CsvLayout)
+    offsets: str = "characters"
+    trim: bool = False
+    max_labels: int = MAX_LABELS
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse settings that are texts and none of those that there are."""
+        in_characters("", 0, 0, self.offsets)
+        rules = (None, "sentences", "documents", FULL_STOPS)
+        if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", str(self.docs)):
+            raise ValueError(
+                f"--docs must be sentences, documents, {FULL_STOPS} or a number of tokens, was: "
+                f"{self.docs}."
+            )
+
+
 def in_characters(text: str, start: int, end: int, offsets: str) -> tuple[int, int]:
     """Return the offsets of an entity in characters.
 
@@ -119,7 +153,6 @@ def _place(encoded: bytes, at: int, encoding: str) -> int:
 class Problem(NamedTuple):
     """What is wrong with a line, though the file can be read.
 
-    line (int): The number of the line.
     what (str): What is wrong, the same for all such lines.
     detail (str): What stands there.
     """
@@ -131,14 +164,10 @@ class Problem(NamedTuple):
 
 @dataclass
 class Source:
-    """A file as read, whose documents become docs later.
-
-    path (Path): The file.
-    strict (bool): Whether a problem is an error.
-    problems (list[Problem]): What is wrong with lines; making docs adds to it.
-    """
+    """A file as read, whose documents become docs later. Making docs adds to the problems."""
 
     path: Path
+    format: Format
     strict: bool
     problems: list[Problem] = field(default_factory=list)
 
@@ -148,6 +177,10 @@ class Source:
 
     def make_doc(self, i: int, nlp: Language) -> Doc:
         """Make the doc of a document, named by its place in the file, from 0."""
+        raise NotImplementedError
+
+    def hint(self, nlp: Language) -> str:
+        """Say which options would fit better, if any would."""
         raise NotImplementedError
 
     def note(self, line: int, what: str, detail: str) -> None:
@@ -162,11 +195,7 @@ class Source:
 
 @dataclass
 class TaggedTokens(Source):
-    """A file with a token a line.
-
-    records (Sequence[Record]): Its documents.
-    scheme (Scheme): The scheme of their tags.
-    """
+    """A file with a token a line: its documents, and the scheme of their tags."""
 
     records: Sequence[Record] = ()
     scheme: Scheme = "IOB2"
@@ -186,8 +215,8 @@ class TaggedTokens(Source):
         longest = 0
         for record in self.records:
             starts = [i for i, opens in enumerate(record.sent_starts) if opens]
-            ends = [*starts[1:], len(record.words)]
-            longest = max([longest, *(end - i for i, end in zip(starts, ends, strict=True))])
+            bounds = pairwise([*starts, len(record.words)])
+            longest = max([longest, *(end - start for start, end in bounds)])
         if longest <= _LONG_SENTENCE:
             return ""
         return (
@@ -200,11 +229,8 @@ class TaggedTokens(Source):
 class AnnotatedTexts(Source):
     """A file of texts.
 
-    texts (Sequence[AnnotatedText]): The texts.
     has_spans (bool): Whether docs have entities.
     labels (Sequence[str]): The labels of whole texts, of which each doc says whether it has them.
-    offsets (str): What the offsets of entities are, as `in_characters` takes them.
-    trim (bool): Whether to leave out whitespace at the ends of entities.
     """
 
     texts: Sequence[AnnotatedText] = ()
@@ -262,8 +288,9 @@ class AnnotatedTexts(Source):
         if not 0 <= start < end <= len(text):
             what = OUT_OF_TEXT if given.start < given.end else NO_TEXT
             return None, what, f"{label} ({given.start} to {given.end} of {len(text)} characters)"
-        if self.trim and text[start:end].strip():
-            start, end = start + _blanks(text[start:end]), end - _blanks(text[start:end][::-1])
+        if self.trim and (trimmed := text[start:end].strip()):
+            start = text.index(trimmed, start)
+            end = start + len(trimmed)
         there = text[start:end]
         detail = f"{label} {there!r} ({given.start} to {given.end})"
         if given.text is not None and given.text.split() != there.split():
@@ -274,8 +301,6 @@ class AnnotatedTexts(Source):
         if span is None:
             near = doc.char_span(start, end, alignment_mode="expand")
             return None, NOT_ALIGNED, f"{detail}, in {str(near)!r}"
-        if span[0].is_space or span[-1].is_space:
-            return None, SPACE, detail
         return span, "", detail
 
     def hint(self, nlp: Language) -> str:
@@ -298,26 +323,40 @@ class AnnotatedTexts(Source):
         )
 
 
-def _blanks(text: str) -> int:
-    return len(text) - len(text.lstrip())
+def read_source(path: Path, reading: Reading) -> Source:
+    """Read a file.
+
+    Raises ValueError, with file and line, for what cannot be read, for a file without documents or
+    annotations, and for labels of texts that look like something else.
+    """
+    format_ = reading.format or guess_format(path, reading)
+    if format_ == "conll":
+        documents = {"sentences": False, "documents": True}.get(str(reading.docs))
+        records = list(read_conll(path, reading.layout, documents=documents))
+        if records and _reads_index(path, reading.layout, records):
+            raise ValueError(
+                f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
+                f"alone, {records[0].words[0]!r} and others. Name the column of tokens."
+            )
+        return _tagged_tokens(path, format_, records, reading)
+    if format_ == "jsonl" and has_tagged_tokens(path):
+        return _tagged_tokens(path, format_, read_tagged_json(path, reading.labels), reading)
+    return _annotated_texts(path, format_, reading)
 
 
-def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
+def guess_format(path: Path, reading: Reading) -> Format:
     """Tell the format of a file by its suffix, or otherwise by its first line that is not blank.
-
-    path (Path): The file.
-    csv_layout (CsvLayout): The columns that a header of CSV has.
-    layout (Layout): Where a line with a token has its tag.
 
     Raises ValueError if neither says.
     """
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
+    layout = reading.layout
     for _, line in read_lines(path):
         if re.match(r'\s*\{\s*"', line) or line.strip() == "{":
             return "jsonl"
-        if csv_layout.find_delimiter(line):
+        if reading.csv_layout.find_delimiter(line):
             return "csv"
         if not line.strip() or is_comment(line):
             continue
@@ -333,53 +372,6 @@ def guess_format(path: Path, csv_layout: CsvLayout, layout: Layout) -> Format:
         f"Cannot tell the format of {path}: expected a suffix such as .conll, .jsonl or .csv, or a "
         "first line with a token and its tag, a JSON object, or a header. Name the format."
     )
-
-
-def read_tagged(
-    path: Path,
-    layout: Layout,
-    *,
-    documents: Optional[bool] = None,
-    cut: Optional[Cut] = None,
-    labels: Optional[Sequence[str]] = None,
-    is_json: bool = False,
-    strict: bool = False,
-) -> TaggedTokens:
-    """Read a file with a token a line, or with JSON objects that have "tokens" and "ner_tags".
-
-    path (Path): The file.
-    layout (Layout): Where a line has what.
-    documents (Optional[bool]): As for `read_conll`.
-    cut (Optional[Cut]): Where to cut documents, as for `cut_records`. None cuts none.
-    labels (Optional[Sequence[str]]): As for `read_tagged_json`.
-    is_json (bool): Whether the file has JSON objects.
-    strict (bool): Whether an I- tag that continues no entity is an error where tags are IOB2.
-
-    Raises ValueError, with file and line, for what cannot be read, or if there are no tokens.
-    """
-    if is_json:
-        records = read_tagged_json(path, labels)
-    else:
-        records = list(read_conll(path, layout, documents=documents))
-    if cut is not None:
-        records = list(cut_records(records, cut))
-    if not records:
-        raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
-    if not is_json and _reads_index(path, layout, records):
-        raise ValueError(
-            f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
-            f"alone, {records[0].words[0]!r} and others. Name the column of tokens."
-        )
-    scheme, odd = find_scheme(records, path)
-    source = TaggedTokens(path, strict, records=records, scheme=scheme)
-    for line, tag in odd:
-        source.note(line, ODD_TAG, repr(tag))
-    tokens = [(line, word) for r in records for line, word in zip(r.lines, r.words, strict=True)]
-    glued = [(line, word) for line, word in tokens if " " in word]
-    if 2 * len(glued) > len(tokens):
-        for line, word in glued:
-            source.note(line, GLUED, repr(word))
-    return source
 
 
 def has_tagged_tokens(path: Path) -> bool:
@@ -399,30 +391,35 @@ def _reads_index(path: Path, layout: Layout, records: Sequence[Record]) -> bool:
     return len(layout.split(line)) > 2
 
 
-def read_texts(
-    path: Path,
-    csv_layout: Optional[CsvLayout] = None,
-    *,
-    strict: bool = False,
-    offsets: str = "characters",
-    trim: bool = False,
-    max_labels: int = MAX_LABELS,
-) -> AnnotatedTexts:
-    """Read a file of texts.
+def _tagged_tokens(
+    path: Path, format_: Format, records: Sequence[Record], reading: Reading
+) -> TaggedTokens:
+    """Cut documents, and note odd tags and tokens."""
+    if not records:
+        raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
+    if reading.docs == FULL_STOPS:
+        records = list(cut_records(records, FULL_STOPS))
+    elif reading.docs and reading.docs.isdecimal():
+        records = list(cut_records(records, int(reading.docs)))
+    scheme, odd = find_scheme(records, path)
+    source = TaggedTokens(path, format_, reading.strict, records=records, scheme=scheme)
+    for line, tag in odd:
+        source.note(line, ODD_TAG, repr(tag))
+    tokens = [(line, word) for r in records for line, word in zip(r.lines, r.words, strict=True)]
+    glued = [(line, word) for line, word in tokens if " " in word]
+    if 2 * len(glued) > len(tokens):
+        for line, word in glued:
+            source.note(line, GLUED, repr(word))
+    return source
 
-    path (Path): The file.
-    csv_layout (Optional[CsvLayout]): Where a CSV file has what. None: the file has lines of JSON.
-    strict (bool): Whether what is left out is an error.
-    offsets (str): What the offsets of entities are, as `in_characters` takes them.
-    trim (bool): Whether to leave out whitespace at the ends of entities.
-    max_labels (int): The most labels of texts.
 
-    Raises ValueError, with file and line, for what cannot be read, if there are no texts, and for
-    labels of texts that look like something else.
-    """
-    in_characters("", 0, 0, offsets)
-    texts = read_jsonl(path) if csv_layout is None else read_csv(path, csv_layout)
-    source, items = AnnotatedTexts(path, strict, offsets=offsets, trim=trim), []
+def _annotated_texts(path: Path, format_: Format, reading: Reading) -> AnnotatedTexts:
+    """Read texts, and note those without words or that were not accepted."""
+    texts = read_csv(path, reading.csv_layout) if format_ == "csv" else read_jsonl(path)
+    source = AnnotatedTexts(
+        path, format_, reading.strict, offsets=reading.offsets, trim=reading.trim
+    )
+    items = []
     for text in texts:
         if text.answer != ACCEPT:
             source.note(text.line, NOT_ACCEPTED, repr(text.answer))
@@ -433,7 +430,7 @@ def read_texts(
     source.texts = items
     source.has_spans = any(text.spans for text in items)
     source.labels = sorted({label for text in items for label in text.cats})
-    _check_labels(path, source.labels, len(items), max_labels)
+    _check_labels(path, source.labels, len(items), reading.max_labels)
     if not items:
         raise ValueError(f"{path}: expected texts, found none. Give another file.")
     if not source.has_spans and not source.labels:
@@ -468,36 +465,10 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int, max_labels: int
         )
 
 
-@dataclass
-class Counts:
-    """What a split holds, counted while its docs pass by.
-
-    docs, tokens (int): Their numbers.
-    entities (Counter[str]): The number of entities of each label.
-    cats (Counter[str]): The number of texts that have each label.
-    """
-
-    docs: int = 0
-    tokens: int = 0
-    entities: Counter[str] = field(default_factory=Counter)
-    cats: Counter[str] = field(default_factory=Counter)
-
-    def watch(self, docs: Iterable[Doc]) -> Iterator[Doc]:
-        """Yield the docs, and count them."""
-        for doc in docs:
-            self.docs += 1
-            self.tokens += len(doc)
-            self.entities.update(ent.label_ for ent in doc.ents)
-            self.cats.update(label for label, share in doc.cats.items() if share >= 0.5)
-            yield doc
-
-
 def cut_items(items: Sequence[ItemT], ends: Iterable[float], seed: int) -> list[list[ItemT]]:
     """Return items in random order, cut into parts.
 
-    items (Sequence[ItemT]): The items.
     ends (Iterable[float]): The share of the items where each part ends, 0 to 1, ascending.
-    seed (int): Decides the order.
     """
     shuffled = list(items)
     Random(seed).shuffle(shuffled)
@@ -510,9 +481,7 @@ def split_items(
 ) -> dict[str, list[ItemT]]:
     """Return items in random order, in the splits train, dev and test, or the first of them.
 
-    items (Sequence[ItemT]): The items.
     shares (Sequence[float]): The share of each split. They add up to 1.
-    seed (int): Decides the order.
 
     Raises ValueError for other shares, or if a split would be empty.
     """

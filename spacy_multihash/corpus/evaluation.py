@@ -145,10 +145,6 @@ def read_known_entities(
 ) -> KnownEntities:
     """Read the entities of the corpus that a pipeline was trained on.
 
-    train (Union[str, Path]): A .spacy file, or a folder of them.
-    vocab (Vocab): The vocab to read it with.
-    matching (Matching): What makes two entities the same.
-
     Raises FileNotFoundError if there is no corpus, and ValueError if it cannot be read or has no
     entities.
     """
@@ -164,9 +160,6 @@ def read_known_entities(
 def predict(nlp: Language, examples: Sequence[Example]) -> None:
     """Let a pipeline annotate the predicted docs of examples, as `nlp.evaluate` does.
 
-    nlp (Language): The pipeline.
-    examples (Sequence[Example]): The examples, whose predicted docs are replaced.
-
     Raises ValueError if no active component of the pipeline assigns entities.
     """
     if not any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
@@ -178,11 +171,7 @@ def predict(nlp: Language, examples: Sequence[Example]) -> None:
 
 
 def annotate(nlp: Language, examples: Sequence[Example]) -> None:
-    """Let a pipeline of any components annotate the predicted docs of examples.
-
-    nlp (Language): The pipeline.
-    examples (Sequence[Example]): The examples, whose predicted docs are replaced.
-    """
+    """Let a pipeline of any components annotate the predicted docs of examples."""
     docs = nlp.pipe([example.predicted for example in examples])
     for example, doc in zip(examples, docs, strict=True):
         example.predicted = doc

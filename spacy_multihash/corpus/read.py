@@ -22,9 +22,6 @@ from ..common.messages import keep_collector
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     """Stream the docs of a .spacy file, or of all such files in a folder.
 
-    path (Union[str, Path]): The file or the folder.
-    vocab (Vocab): The vocab of the docs.
-
     Raises at the call: FileNotFoundError if there is no such file, and ValueError if the first one
     cannot be read, or if there are no docs. A later file that cannot be read raises ValueError when
     it is reached.
@@ -46,33 +43,19 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     return (doc for doc_bin in chain([first], bins) for doc in doc_bin.get_docs(vocab))
 
 
-def model_docs(nlp: Language, path: Union[str, Path]) -> Iterator[Doc]:
-    """Stream the docs of a corpus, with the tokens that a pipeline would be trained on.
-
-    Texts are cut into tokens anew, as `spacy.Corpus.v1` does, unless their spaces are unknown. Docs
-    whose tokens stay the same keep their annotation. Their NORM is the one that the pipeline
-    computes, since a file holds that of the pipeline which made it.
-
-    nlp (Language): The pipeline.
-    path (Union[str, Path]): A .spacy file, or a folder of them.
+def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
+    """Stream the examples of a .spacy file or a folder of them, as `spacy.Corpus.v1` makes them.
 
     Raises what `read_docs` raises, and when it does.
-    """
-    return tokens_of(model_examples(nlp, path))
-
-
-def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
-    """Stream the examples of a corpus: the tokens of a pipeline, and the annotation of the file.
-
-    The arguments and errors are those of `model_docs`.
     """
     return Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab))
 
 
 def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
-    """Give the docs of examples, those with annotation where the tokens are the same.
+    """Give the docs that a pipeline is trained on: of the file if the tokens are the same.
 
-    Their NORM is the one that the pipeline computes.
+    Their NORM is the one that the pipeline computes, since a file holds that of the pipeline which
+    made it.
     """
     for example in examples:
         met, doc = example.x, example.y
@@ -84,12 +67,7 @@ def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
 
 
 def open_doc_bin(path: Path) -> DocBin:
-    """Read a .spacy file, whose docs are made when they are asked for.
-
-    path (Path): The file.
-
-    Raises ValueError if it is none, and OSError if it cannot be read.
-    """
+    """Read a .spacy file, whose docs are made when they are asked for. Raises ValueError."""
     try:
         with keep_collector():
             return DocBin().from_disk(path)
@@ -102,9 +80,7 @@ def open_doc_bin(path: Path) -> DocBin:
 def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
     """Write corpora as FOLDER/NAME.spacy: each file whole, and none if one cannot be made.
 
-    folder (Path): The folder, made if missing. Files of the same name are replaced. Links stay, and
-        the files that they lead to are replaced.
-    corpora (Mapping[str, DocBin]): The documents of each corpus, by its name.
+    Files of the same name are replaced. Links stay, and the files that they lead to are replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
     remove_abandoned(folder, "corpora")

@@ -24,8 +24,6 @@ def list_shards(path: Path) -> list[Path]:
 
     Names that begin with a dot are left out.
 
-    path (Path): The folder, or one shard.
-
     Raises FileNotFoundError if there is none, and ValueError for a folder that is met twice.
     """
     return split_shards(path)[0]
@@ -80,9 +78,6 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     line. A .txt file has a text on each line, which may be empty. Files whose names end in .gz are
     such files compressed. Texts are cut into tokens by the pipeline.
 
-    path (Path): The shard.
-    nlp (Language): The pipeline.
-
     Raises ValueError, with the file, and the line or the number of the document, where it cannot be
     read. All errors are raised when the place is reached.
     """
@@ -100,8 +95,7 @@ def read_bare_shard(
 
     A document of a .spacy file gives its text, which is cut into tokens by the pipeline, or its
     words where their spaces are unknown. A line of JSON gives its keys, such as "id" and "meta",
-    but for the text and annotation. Other shards have none. The arguments and errors are those of
-    `read_shard`.
+    but for the text and annotation. Other shards have none. Raises what `read_shard` raises.
 
     on_error (OnError): Takes the error of a text, which is skipped.
     """
@@ -154,8 +148,7 @@ def _make_doc(
 def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     """Stream the docs of a shard with the tokens that a pipeline would be trained on.
 
-    The docs of a .spacy file are those that `model_docs` makes. The arguments and errors are those
-    of `read_shard`.
+    Those of a .spacy file are what `tokens_of` makes of them. Raises what `read_shard` raises.
     """
     docs = read_shard(path, nlp)
     if ending_of(path) == DOCS:
@@ -164,16 +157,12 @@ def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:
 
 
 def _read_docs(path: Path, nlp: Language) -> Iterator[Doc]:
-    docs = open_doc_bin(path).get_docs(nlp.vocab)
-    number = 0
-    while True:
-        number += 1
-        try:
-            doc = next(docs, None)
-        except (IndexError, KeyError, ValueError) as error:
-            raise ValueError(
-                f"{path}: document {number} is damaged ({error}). Copy or convert the file again."
-            ) from error
-        if doc is None:
-            return
-        yield doc
+    docs, number = open_doc_bin(path).get_docs(nlp.vocab), 1
+    try:
+        for doc in docs:
+            yield doc
+            number += 1
+    except (IndexError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path}: document {number} is damaged ({error}). Copy or convert the file again."
+        ) from error

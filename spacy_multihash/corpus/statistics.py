@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import numpy
 from spacy.attrs import ENT_IOB, IDS, IS_SPACE, ORTH, SENT_START
@@ -128,9 +128,6 @@ def count_split(
 ) -> SplitCounts:
     """Count the docs of a split, or of a shard of it, which are read once and not kept.
 
-    docs (Iterable[Doc]): The docs, with gold entities.
-    vocab (Vocab): The vocab that the docs were read with.
-    matching (Matching): What makes two entities the same.
     wanted (Set[int]): The sentences to count, as `sentences_of` lists them. None for all.
 
     Raises ValueError for a doc of another vocab.
@@ -178,13 +175,9 @@ class Unknown:
 
 @dataclass(frozen=True)
 class SplitStats:
-    """Statistics of one split. A mean or largest length is None if there is nothing to measure.
+    """Statistics of one split, lengths in tokens. What there is none of to measure is None.
 
-    docs, tokens, entities (int): The number of each.
     labels (Mapping[str, int]): The number of entities of each label.
-    ents_per_doc (Optional[float]): Entities per document.
-    mean_doc_len, max_doc_len (Optional): The lengths of documents, in tokens.
-    mean_ent_len, max_ent_len (Optional): The lengths of entities, in tokens.
     vocab (int): Distinct words as they are written, ORTH.
     unknown (Optional[Unknown]): The words that have no vector. None without vectors.
     attrs (Mapping[str, int]): The number of distinct values of each attribute.
@@ -292,11 +285,12 @@ def describe_counts(
     """Describe a corpus by what was counted of its splits, wherever that was.
 
     train, others (SplitCounts): What `count_split` counted, with the same matching. The sentences
-        of `others` were asked for in `train`. The other arguments and the errors are those of
-        `describe_corpus`.
+        of `others` were asked for in `train`.
     annotated (Optional[Mapping[str, Mapping[str, int]]]): For each split, the number of distinct
         values of further attributes, which do not depend on a word alone. With these, `attrs` may
         be empty.
+
+    Raises what `describe_corpus` raises.
     """
     annotated = annotated or {}
     found = word_attrs(attrs, vocab) if attrs or not annotated else {}
@@ -304,10 +298,11 @@ def describe_counts(
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
-    splits = {"train": _split_stats(train, vocab, found, annotated.get("train", {}))}
+    splits = {
+        name: _split_stats(counts, vocab, found, annotated.get(name, {}))
+        for name, counts in {"train": train, **others}.items()
+    }
     seen = {name: _seen_stats(counts, train) for name, counts in others.items()}
-    for name, counts in others.items():
-        splits[name] = _split_stats(counts, vocab, found, annotated.get(name, {}))
     return CorpusStats(splits, seen, matching, vocab.lang)
 
 
@@ -325,18 +320,14 @@ def _seen_stats(counts: SplitCounts, train: SplitCounts) -> SeenStats:
     )
 
 
-class WordAttr(NamedTuple):
-    """An attribute that depends on a word alone, and what is cut from it: None for itself."""
-
-    id_: int
-    feature: Optional[Feature]
+# The id of an attribute that depends on a word alone, and what is cut from it: None for itself.
+WordAttr = tuple[int, Optional[Feature]]
 
 
 def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
     """Map the names of attributes that depend on a word alone, and of what is cut from them.
 
     names (Iterable[str]): Their names, as in spacy.attrs, or such as ORTH[:2] and LOWER{3,5}.
-    vocab (Vocab): The vocab that computes them.
 
     Raises ValueError for another name, or if there are none.
     """
@@ -345,7 +336,7 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
     found = {}
     for name in names or [""]:
         feature = parse_feature(name)
-        base = _base(name, feature)
+        base = feature.base if feature else name
         if base not in ids:
             raise ValueError(
                 f"Expected attributes that depend on a word alone, was: {name!r}. Choose from: "
@@ -353,7 +344,7 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
                 "LOWER{3,5}. What annotation gives, such as LEMMA, MORPH[Case] and _.gazetteer, is "
                 "counted by: python -m spacy multihash corpus-stats --attrs"
             )
-        found[name if feature is None else feature.name] = WordAttr(ids[base], feature)
+        found[name if feature is None else feature.name] = ids[base], feature
     return found
 
 
@@ -362,16 +353,13 @@ def is_word_attr(name: str, vocab: Vocab) -> bool:
 
     Raises ValueError for a name that is neither.
     """
-    return _base(name, parse_feature(name)) in _word_ids(vocab)
+    feature = parse_feature(name)
+    return (feature.base if feature else name) in _word_ids(vocab)
 
 
 def _word_ids(vocab: Vocab) -> dict[str, int]:
     computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
     return {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
-
-
-def _base(name: str, feature: Optional[Feature]) -> str:
-    return name if feature is None else feature.base
 
 
 def _split_stats(
@@ -406,7 +394,7 @@ def _split_stats(
 def _count_values(words: Doc, attrs: Mapping[str, WordAttr]) -> dict[str, int]:
     """Count the distinct values of each attribute, and the distinct pieces that are cut from it."""
     counts = {}
-    values = count_symbols([words], {name: attr.id_ for name, attr in attrs.items()})
+    values = count_symbols([words], {name: id_ for name, (id_, _) in attrs.items()})
     for name, (_, feature) in attrs.items():
         if feature is None:
             counts[name] = len(values[name])

@@ -4,7 +4,6 @@ import ast
 import csv
 import gzip
 import json
-import math
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +26,6 @@ _EXAMPLES = (
 )
 # The most characters of a field of CSV. Python's own limit is below the length of many texts.
 _LONGEST_FIELD = 2**31 - 1
-
-
 _SHOWN_ERRORS = 5
 
 # What is done with the error of a line, in the place of raising it.
@@ -40,14 +37,7 @@ class BadLines:
 
     def __init__(self) -> None:
         """Begin with no errors."""
-        self._shown: list[str] = []
-        self._number = 0
-
-    def add(self, error: ValueError) -> None:
-        """Keep an error."""
-        self._number += 1
-        if len(self._shown) < _SHOWN_ERRORS:
-            self._shown.append(str(error))
+        self._errors: list[str] = []
 
     @contextmanager
     def skipped(self) -> Iterator[None]:
@@ -55,20 +45,20 @@ class BadLines:
         try:
             yield
         except ValueError as error:
-            self.add(error)
+            self._errors.append(str(error))
 
     def check(self) -> None:
         """Raise ValueError with the first errors and their number, if there are any."""
-        if self._number > len(self._shown):
-            self._shown.append(f"These are the first of {self._number:,} lines that are wrong.")
-        if self._shown:
-            raise ValueError("\n".join(self._shown))
+        shown = self._errors[:_SHOWN_ERRORS]
+        if len(self._errors) > len(shown):
+            shown.append(f"These are the first of {len(self._errors):,} lines that are wrong.")
+        if shown:
+            raise ValueError("\n".join(shown))
 
 
 def read_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, reading one line at a time.
+    """Yield the number and the text of each line of a UTF-8 file, compressed if it ends in .gz.
 
-    path (Path): The file, compressed if its name ends in .gz.
     on_error (OnError): Takes the error of a line that is not UTF-8, which is skipped.
 
     Raises ValueError for a line that is not UTF-8, and for a compressed file that is cut off.
@@ -106,7 +96,6 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
 def read_json_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line that is not blank, and the JSON object on it.
 
-    path (Path): A file with an object a line.
     on_error (OnError): Takes the error of a line that is not UTF-8, or JSON but no object. The line
         is skipped.
 
@@ -126,9 +115,16 @@ def read_json_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int,
 
 def _parsed(path: Path, number: int, text: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        return json.loads(text)
     except (RecursionError, ValueError) as error:
         raise _no_object(path, number, text, f" ({error})") from error
+
+
+def _no_object(path: Path, number: int, line: str, why: str = "") -> ValueError:
+    return ValueError(
+        f"{path}:{number}: expected a JSON object on each line, found {line[:80]!r}{why}. "
+        "Correct the line."
+    )
 
 
 def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -141,31 +137,11 @@ def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
             file_.write(f"{json.dumps(record, separators=(',', ':'))}\n")
 
 
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise ValueError(f"{digits} is too large a number")
-    return number
-
-
-def _no_object(path: Path, number: int, line: str, why: str = "") -> ValueError:
-    return ValueError(
-        f"{path}:{number}: expected a JSON object on each line, found {line[:80]!r}{why}. "
-        "Correct the line."
-    )
-
-
 def read_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each row of a CSV file, and the number of the line that it begins on.
 
-    path (Path): The file. Quotes within a quoted field are doubled.
-    delimiter (str): What stands between two fields.
-
-    Raises ValueError, with file and line, for a row that is not CSV.
+    Quotes within a quoted field are doubled. Raises ValueError, with file and line, for a row that
+    is not CSV.
     """
     lines = (f"{line}\n" for _, line in read_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -186,11 +162,8 @@ def read_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[
 
 
 class TextSpan(NamedTuple):
-    """An entity as read.
+    """An entity as read: its offsets as the file counts them, and its text if the file has it.
 
-    start, end (int): Its offsets, as the file counts them.
-    label (str): Its label.
-    text (Optional[str]): Its text, if the file has that too.
     answer (str): What an annotator said of it: "accept", "reject" or another.
     """
 
@@ -206,8 +179,6 @@ class AnnotatedText:
     """A text as read.
 
     line (int): The number of its line, or of the first one.
-    text (str): The text.
-    spans (Sequence[TextSpan]): Its entities.
     cats (Mapping[str, float]): Labels of the whole text, and whether it has them, from 0 to 1.
     is_annotated (bool): Whether the file says what the text has, even if it has nothing.
     answer (str): What an annotator said of it, as Prodigy writes it: "accept" or another.
@@ -263,8 +234,6 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
     strings, or the list "accept" of Prodigy's choices. Exports of Label Studio and training data of
     spaCy 2 are read, too.
 
-    path (Path): The file.
-
     Raises ValueError, with file and line, for what is none of these.
     """
     bad = BadLines()
@@ -289,10 +258,9 @@ def json_values(path: Path, bad: BadLines) -> Iterator[tuple[int, Any]]:
     """Yield the values of a file with one a line, or the items of its only value."""
     lines = ((number, line) for number, line in read_lines(path) if line.strip())
     number, first = next(lines, (1, ""))
-    if first.strip() in ("[", "{") or first.lstrip().startswith("["):
+    if first.lstrip().startswith("[") or first.strip() == "{":
         try:
-            rest = "\n".join(line for _, line in read_lines(path) if line.strip())
-            value = _parsed(path, number, rest)
+            value = _parsed(path, number, "\n".join(line for _, line in read_lines(path)))
         except ValueError:
             if first.strip() in ("[", "{"):
                 raise
@@ -316,8 +284,7 @@ def _items(value: Any) -> list[Any]:  # noqa: ANN401 (any JSON)
 
 def _is_pair(value: Any) -> bool:  # noqa: ANN401 (any JSON)
     """Tell whether a value is a text with its annotation, as spaCy 2 trained on."""
-    kinds = [type(item) for item in value] if isinstance(value, list) else []
-    return kinds == [str, dict]
+    return isinstance(value, list) and [type(item) for item in value] == [str, dict]
 
 
 def _of_tools(value: Any, where: str) -> Any:  # noqa: ANN401 (any JSON)
@@ -375,7 +342,7 @@ def _annotate(
     """
     value = _printed(value)
     if key == "cats" and isinstance(value, dict):
-        cats.update({_writable(k, key, where): _share(v, where) for k, v in value.items()})
+        cats.update({label: _share(share, where) for label, share in value.items()})
         return
     if isinstance(value, dict) and isinstance(value.get("choices"), list):
         value = value["choices"]
@@ -417,15 +384,11 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
             f'{where}: expected a string as "text", found {text!r} among the keys '
             f"{', '.join(map(repr, record))}. Correct the line."
         )
-    return _writable(text, "text", where)
-
-
-def _writable(text: str, key: str, where: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f'{where}: expected as "{key}" what UTF-8 can write, found {text[error.start]!r} at '
+            f'{where}: expected as "text" what UTF-8 can write, found {text[error.start]!r} at '
             f"position {error.start}, which is half of a character. Correct the line."
         ) from error
     return text
@@ -442,16 +405,14 @@ def _keys_of(record: Mapping[str, Any]) -> list[str]:
     keys = [key for key in _KEYS if record.get(key) is not None]
     if isinstance(record.get(_ACCEPTED), list):
         keys.append(_ACCEPTED)
-    named = any(_names_entities(key, record[key]) for key in keys)
-    if not named and isinstance(record.get(_ENTITIES), list):
+    has_entities = any(
+        key == "spans"
+        or (isinstance(record[key], list) and any(isinstance(x, (dict, list)) for x in record[key]))
+        for key in keys
+    )
+    if not has_entities and isinstance(record.get(_ENTITIES), list):
         keys.append(_ENTITIES)
     return keys
-
-
-def _names_entities(key: str, value: Any) -> bool:  # noqa: ANN401 (any JSON)
-    return key == "spans" or (
-        isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
-    )
 
 
 def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
@@ -459,7 +420,7 @@ def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
     if key in ("label", "labels", _ACCEPTED) and (
         is_number or (isinstance(value, str) and value.strip())
     ):
-        return _writable(str(value), key, where)
+        return str(value)
     raise ValueError(
         f'{where}: expected as "{key}" something like {_EXAMPLES}; found {value!r}. '
         "Correct the line."
@@ -490,7 +451,6 @@ def _spans(item: Any, where: str) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
             and all(isinstance(label, str) and label for label in labels)
             and (text is None or isinstance(text, str))
         ):
-            labels = [_writable(label, "label", where) for label in labels]
             return [TextSpan(start, end, label, text, answer) for label in labels]
     raise ValueError(
         f'{where}: expected an entity like {{"start": 0, "end": 4, "label": "X"}} or [0, 4, "X"], '
@@ -505,9 +465,6 @@ def _column_names(header: Sequence[str]) -> list[str]:
 
 def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
     """Yield the texts of a CSV file with a header.
-
-    path (Path): The file.
-    layout (CsvLayout): Where it has what.
 
     Raises ValueError, with file and line, for a header without the columns, a row with another
     number of fields, and a row without a label where each text has one.
@@ -525,33 +482,36 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
     text_at, label_at = header.index(layout.text_column), header.index(layout.label_column)
     bad = BadLines()
     for number, row in rows:
-        if row:
-            with bad.skipped():
-                yield _of_row(row, text_at, label_at, len(header), layout, f"{path}:{number}")
+        if not row:
+            continue
+        with bad.skipped():
+            where = f"{path}:{number}"
+            if len(row) != len(header):
+                raise ValueError(
+                    f"{where}: expected {len(header)} fields as in the header, found {len(row)} in "
+                    f"{str(row)[:80]}. Correct the line. A field that has what stands between "
+                    "fields is in quotes."
+                )
+            spans, cats = _of_field(row[label_at].strip(), layout, where)
+            yield AnnotatedText(number, row[text_at], spans, cats)
     bad.check()
 
 
-def _of_row(
-    row: Sequence[str], text_at: int, label_at: int, columns: int, layout: CsvLayout, where: str
-) -> AnnotatedText:
-    if len(row) != columns:
-        raise ValueError(
-            f"{where}: expected {columns} fields as in the header, found {len(row)} in "
-            f"{str(row)[:80]}. Correct the line. A field that has what stands between fields is in "
-            "quotes."
-        )
-    line = int(where.rpartition(":")[2])
+def _of_field(
+    field: str, layout: CsvLayout, where: str
+) -> tuple[Sequence[TextSpan], Mapping[str, float]]:
+    """Return the entities and labels that a field of CSV gives to its text."""
     spans: list[TextSpan] = []
     cats: dict[str, float] = {}
-    field, separator = row[label_at].strip(), layout.label_separator
     if not isinstance(_printed(field), str):
         _annotate(field, "label", where, spans, cats)
-        return AnnotatedText(line, row[text_at], spans, cats)
+        return spans, cats
+    separator = layout.label_separator
     parts = field.split(separator) if separator else [field]
-    labels = [part.strip() for part in parts if part.strip()]
-    if not labels and not separator:
+    cats = {part.strip(): 1.0 for part in parts if part.strip()}
+    if not cats and not separator:
         raise ValueError(
             f"{where}: expected a label in the column {layout.label_column!r}, found none. Correct "
             "the line, or give what separates several labels if a text may have none."
         )
-    return AnnotatedText(line, row[text_at], (), dict.fromkeys(labels, 1.0))
+    return spans, cats

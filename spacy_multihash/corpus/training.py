@@ -25,10 +25,8 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
 
     The docs are made in a pipeline of their own, without components. [initialize.before_init] runs
     before lookups are loaded, and a vocab keeps the first NORM that it computes for a word. Reading
-    the corpus with nlp.vocab would keep wrong norms for good. Docs keep their annotation, as those
-    of `model_docs` do: it stands for what earlier components will set.
-
-    nlp (Language): The pipeline, whose config names the corpus.
+    the corpus with nlp.vocab would keep wrong norms for good. Docs keep their annotation: it stands
+    for what earlier components will set.
 
     Raises ValueError if the corpus cannot be read once and to its end, or has no docs.
     """
@@ -59,10 +57,7 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
 
 
 def shard_pipeline(nlp: Language) -> Language:
-    """Make the pipeline that reads the shards of a training corpus, as `training_docs` would.
-
-    nlp (Language): The pipeline that will be trained. Its config need not name a corpus.
-    """
+    """Make the pipeline that reads the shards of a training corpus, as `training_docs` would."""
     scratch = _make_scratch(nlp)
     scratch.initialize()
     return scratch

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Optional
 
 from ..corpus.evaluation import Scores
@@ -19,7 +20,7 @@ from ..inspection.page import (
     share_bar,
     tag,
 )
-from .scores import SplitScores
+from .scores import SplitScores, TextMistake
 from .training import History
 
 _MEGA = 10**6
@@ -27,16 +28,16 @@ _ABOUT_MISTAKES = (
     "What follows is on dev. Keep the mistakes on test unseen: once you've corrected the corpus or "
     "the settings by them, the score on test is too high."
 )
+# What looks wrong in a corpus, with details.
+Warnings = Sequence[tuple[str, Sequence[str]]]
+_TEXT_LENGTH = 300  # characters of a text that are shown
 _PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A trained pipeline.
+    """A trained pipeline, with scores by split.
 
-    name (str): What it is.
-    scores (Mapping[str, SplitScores]): By split.
-    history (History): Its training.
     bytes (int): The size of its files.
     speed (float): Tokens a second, on this machine.
     """
@@ -52,15 +53,11 @@ class Arm:
 class Report:
     """What the page shows.
 
-    title (str): Its title.
     about (str): What was trained, on what, and where.
-    ours (Arm): The pipeline.
     baseline (Optional[Arm]): spaCy's pipeline, trained on the same corpus for as many steps.
-    stats (CorpusStats): The corpus.
-    warnings (Sequence[tuple[str, Sequence[str]]]): What looks wrong in the corpus, with details.
+    warnings (Warnings): What looks wrong in the corpus, with details.
     reasons (Sequence[str]): Why the settings are as they are.
     notes (Sequence[str]): What else was done, such as calibration.
-    mistakes (Html): The mistakes, or nothing.
     commands (Mapping[str, str]): Commands to go on with, by what they do.
     """
 
@@ -69,7 +66,7 @@ class Report:
     ours: Arm
     baseline: Optional[Arm]
     stats: CorpusStats
-    warnings: Sequence[tuple[str, Sequence[str]]]
+    warnings: Warnings
     reasons: Sequence[str]
     notes: Sequence[str]
     mistakes: Html
@@ -93,8 +90,31 @@ def render_report(report: Report) -> bytes:
         ),
         _reasons(report.reasons),
         section("Go on", *_commands(report.commands)),
-        section("Where it's wrong", _ABOUT_MISTAKES) if report.mistakes else "",
+        section("Where it's wrong", _ABOUT_MISTAKES),
         report.mistakes,
+    )
+
+
+def render_text_mistakes(mistakes: Sequence[TextMistake], *, limit: int) -> Html:
+    """Render the first of the texts with wrong labels, as a section of a page."""
+    if not mistakes:
+        return section("Mistakes", "There are no mistakes.")
+    shown = mistakes[:limit]
+    rows = [
+        (
+            percent(mistake.confidence),
+            ", ".join(mistake.found) or "-",
+            ", ".join(mistake.gold) or "-",
+            shorten(mistake.text, _TEXT_LENGTH, placeholder=" …"),
+        )
+        for mistake in shown
+    ]
+    return section(
+        "Mistakes",
+        f"{len(mistakes):,} texts have wrong labels. The {len(shown):,} that the model is most "
+        "confident of come first, with how sure it is in percent. Some may be mistakes of the "
+        "annotation.",
+        html_table(("sure", "found", "gold", "text"), rows, aligns="rlll"),
     )
 
 

@@ -1,13 +1,13 @@
 """Scores of a trained pipeline with intervals, and its size."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy
 from spacy.language import Language
 from spacy.scorer import PRFScore
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.evaluation import KnownEntities, Scores, annotate, evaluate_entities, predict
@@ -37,13 +37,7 @@ class SplitScores:
 
 
 def score_entities(nlp: Language, examples: Sequence[Example], known: KnownEntities) -> SplitScores:
-    """Score the entities that a pipeline finds.
-
-    examples (Sequence[Example]): The docs, which are annotated.
-    known (KnownEntities): The entities of the training corpus.
-
-    Raises ValueError if there's nothing to score.
-    """
+    """Score the entities that a pipeline finds in docs, which it annotates."""
     predict(nlp, examples)
     evaluation = evaluate_entities(examples, known)
     counts = [counts for example in examples for counts in count_sentences(example)]
@@ -69,20 +63,9 @@ def count_sentences(example: Example) -> list[Counts]:
 
 
 def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:
-    """Score the labels that a pipeline gives to texts.
-
-    A text has the labels with a score of 0.5 or more, and where each gold text has one label, the
-    label with the highest score.
-
-    examples (Sequence[Example]): The docs, which are annotated.
-    """
-    annotate(nlp, examples)
-    is_exclusive = all(_has_one_label(example.reference.cats) for example in examples)
+    """Score the labels that a pipeline gives to texts, whose docs it annotates."""
     counts, labels = [], dict[str, PRFScore]()
-    for example in examples:
-        gold, found = _labels(example.reference.cats), _labels(example.predicted.cats)
-        if is_exclusive and (cats := example.predicted.cats):
-            found = {max(cats, key=cats.__getitem__)}
+    for _, gold, found in _predict_labels(nlp, examples):
         counts.append((len(gold & found), len(found - gold), len(gold - found)))
         for label in gold | found:
             score = labels.setdefault(label, PRFScore())
@@ -96,13 +79,49 @@ def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:
     )
 
 
-def _has_one_label(cats: Mapping[str, float]) -> bool:
-    return len(_labels(cats)) == 1
+class TextMistake(NamedTuple):
+    """A text with wrong labels, and how sure the pipeline is of the most confident one."""
+
+    confidence: float
+    gold: Sequence[str]
+    found: Sequence[str]
+    text: str
+
+
+def text_mistakes(nlp: Language, examples: Sequence[Example]) -> list[TextMistake]:
+    """List the texts with wrong labels, the most confident mistakes first."""
+    mistakes = []
+    for doc, gold, found in _predict_labels(nlp, examples):
+        if gold != found:
+            spurious = [doc.cats[label] for label in found - gold]
+            missed = [1 - doc.cats.get(label, 0.0) for label in gold - found]
+            mistakes.append(
+                TextMistake(max(spurious or missed), sorted(gold), sorted(found), doc.text)
+            )
+    return sorted(mistakes, key=lambda mistake: -mistake.confidence)
+
+
+def _predict_labels(
+    nlp: Language, examples: Sequence[Example]
+) -> Iterator[tuple[Doc, set[str], set[str]]]:
+    """Yield each doc of a pipeline, its gold labels, and those that it was given.
+
+    These are the labels with a score of 0.5 or more, or where each gold text has one label, the
+    label with the highest score.
+    """
+    annotate(nlp, examples)
+    is_exclusive = has_exclusive_labels(example.reference.cats for example in examples)
+    for example in examples:
+        doc = example.predicted
+        found = _labels(doc.cats)
+        if is_exclusive and doc.cats:
+            found = {max(doc.cats, key=doc.cats.__getitem__)}
+        yield doc, _labels(example.reference.cats), found
 
 
 def has_exclusive_labels(cats: Iterable[Mapping[str, float]]) -> bool:
     """Tell whether each text has one label."""
-    return all(map(_has_one_label, cats))
+    return all(len(_labels(of_text)) == 1 for of_text in cats)
 
 
 def _labels(cats: Mapping[str, float]) -> set[str]:
@@ -118,7 +137,6 @@ def f1_interval(counts: Sequence[Counts], seed: int = 0) -> tuple[float, float]:
     """Return the range of F1 in 95 % of bootstrap samples of units (Efron 1979).
 
     counts (Sequence[Counts]): Right, spurious and missed entities of each unit.
-    seed (int): Of the samples.
     """
     array, number = numpy.array(counts), len(counts)  # (U, 3)
     generator = numpy.random.default_rng(seed)
@@ -129,8 +147,3 @@ def f1_interval(counts: Sequence[Counts], seed: int = 0) -> tuple[float, float]:
         f1.append(2 * right / numpy.maximum(2 * right + spurious + missed, 1))
     low, high = numpy.percentile(numpy.concatenate(f1), _LEVELS).tolist()
     return low, high
-
-
-def folder_size(folder: Path) -> int:
-    """Return the bytes of all files of a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -64,11 +64,9 @@ def train(
 ) -> History:
     """Train the pipeline of a config, or go on with its training.
 
-    config (Config): The config, as `spacy train` takes it.
     model (Path): The folder for the best model so far, which is whole at all times.
     checkpoint (Path): The file for the state at the last evaluation. If it's there, training goes
         on from it. It has to come from the same config and corpora.
-    progress (Optional[Progress]): Is called after each step.
 
     Raises what `spacy train` raises, and ValueError for a checkpoint of another config.
     """

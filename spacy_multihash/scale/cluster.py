@@ -29,11 +29,10 @@ _lock = threading.Lock()
 
 @contextmanager
 def open_cluster(address: str) -> Iterator[Workers]:
-    """Use the workers of a scheduler, which aren't stopped.
+    """Use the workers of a scheduler, such as tcp://host:8786, which aren't stopped.
 
-    address (str): The scheduler, e.g. tcp://host:8786.
-
-    Raises ConnectionError if there's no scheduler, or if it has no workers.
+    Raises ConnectionError if there's no scheduler, or if it has no workers, and ImportError if one
+    has another version of spaCy or of this package.
     """
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)

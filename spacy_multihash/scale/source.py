@@ -114,7 +114,6 @@ def source_of(
 ) -> Source[T]:
     """Make a source for processes that may run in other folders.
 
-    load (Callable[[str], T]): Loads the model.
     model (Union[str, Path]): A package's name, or the path of a pipeline or a config.
     code (Optional[Path]): Python file to import first.
     """

@@ -134,8 +134,6 @@ def test_what_is_wrong_is_refused_and_nothing_changes(
     (tmp_path / "out" / "code.py").touch()
     shutil.copytree(model, "damaged")
     Path("damaged/config.cfg").write_text("[nlp]\nlang = ${no.such}\n")
-    for name in ("meta.json", "config.cfg"):
-        Path(name).touch()
     before = {*tmp_path.rglob("*")}, files(tmp_path)
     result = invoke(*args)
     assert result.exit_code == 1
@@ -143,20 +141,13 @@ def test_what_is_wrong_is_refused_and_nothing_changes(
     assert ({*tmp_path.rglob("*")}, files(tmp_path)) == before
 
 
-def test_output_that_is_there_is_replaced_by_force(model: Path, tmp_path: Path) -> None:
-    make_old(tmp_path / "out")
-    assert invoke(model, tmp_path / "out", "--force").exit_code == 0
-    assert not (tmp_path / "out" / "old").exists()
-    assert spacy.load(tmp_path / "out").component_names == ["tok2vec", "tagger", "ner"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
-
-
-def test_empty_output_is_used_and_a_link_stays(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
+def test_force_replaces_a_pipeline_and_a_link_stays(model: Path, tmp_path: Path) -> None:
+    make_old(tmp_path / "real")
     (tmp_path / "out").symlink_to("real")
-    assert invoke(model, tmp_path / "out").exit_code == 0
-    assert (tmp_path / "out").is_symlink()
-    assert (tmp_path / "real" / "config.cfg").exists()
+    assert invoke(model, tmp_path / "out", "--force").exit_code == 0
+    assert (tmp_path / "out").is_symlink() and not (tmp_path / "real" / "old").exists()
+    assert spacy.load(tmp_path / "real").component_names == ["tok2vec", "tagger", "ner"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out", "real"]
 
 
 def kill_in_the_exchange(monkeypatch: pytest.MonkeyPatch, model: Path, out: Path) -> None:
@@ -179,7 +170,7 @@ def kill_in_the_exchange(monkeypatch: pytest.MonkeyPatch, model: Path, out: Path
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a fork beside threads
-def test_pipeline_of_a_killed_command_comes_back_with_the_next(
+def test_old_pipeline_stays_whole_when_a_command_fails_or_is_killed(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_old(tmp_path / "out")
@@ -188,20 +179,15 @@ def test_pipeline_of_a_killed_command_comes_back_with_the_next(
     assert (tmp_path / "out" / "old").read_text() == "precious"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
 
-
-def test_failure_leaves_the_old_pipeline_alone(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def fail(self: Language, path: Path) -> None:
         path.mkdir()
         (path / "part").write_text("half")
         raise OSError("No space left on device")
 
-    make_old(tmp_path / "out")
     monkeypatch.setattr(Language, "to_disk", fail)
     assert "No space left on device" in said(invoke(model, tmp_path / "out", "--force"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
     assert (tmp_path / "out" / "old").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
 
 
 def test_code_is_imported_before_the_pipeline_is_loaded(model: Path, tmp_path: Path) -> None:

@@ -71,19 +71,6 @@ def test_matching_options_change_what_is_seen(folder: Path) -> None:
     assert seen("--ignore-case", "--match-label") == 1  # ROME
 
 
-def test_scores_that_cannot_be_written_are_still_shown(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(path: Path, value: object) -> None:
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr("spacy_multihash.cli._util.write_json", refuse)
-    result = invoke(folder, "--output", folder / "scores.json")
-    assert result.exit_code == 1
-    assert "the disk is full" in result.stderr
-    assert "Cannot write" in said(result) and "72.73" in said(result)
-
-
 def test_masked_corpora_are_written(folder: Path) -> None:
     result = invoke(folder, "--masked", folder / "masked")
     assert "Wrote seen.spacy and unseen.spacy" in said(result)

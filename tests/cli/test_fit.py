@@ -18,7 +18,6 @@ from typer.testing import CliRunner, Result
 
 from experiments.corpora.sample import make_sentences
 from spacy_multihash.cli import fit as module
-from spacy_multihash.cli.fit import Fit
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.convert import SPLITS
@@ -61,6 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ]
         (tmp_path / f"{kind}.jsonl").write_text("\n".join(rows))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "EXPLAINED", 1)
     return tmp_path
 
 
@@ -92,16 +92,8 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     assert "spacy-multihash.keep_compressed.v1" in Path("out/model/config.cfg").read_text()
     page = Path("out/report.html").read_text()
     assert not re.findall(r"https?:|<script|url\(", page)
-    for title in (
-        "Scores",
-        "Beside spaCy",
-        "Training",
-        "Labels",
-        "Corpus",
-        "Go on",
-        "Where it",
-        "Mistakes",
-    ):
+    titles = ["Scores", "Beside spaCy", "Training", "Labels", "Corpus", "Go on", "Where it"]
+    for title in (*titles, "Mistakes"):
         assert f"<h2>{title}" in page
     assert "Calibrated on dev" in said(result)
     show = next(line for line in result.output.splitlines() if "multihash show" in line)
@@ -143,12 +135,10 @@ def test_interrupted_run_goes_on_and_gets_the_same(monkeypatch: pytest.MonkeyPat
     assert sizes == [80, 10, 10]
     expected = results()
     Path("out").rename("whole")
-    for name in ("make_corpora", "make_config", "train", "finish", "report"):
+    for name in ("make_corpora", "make_config", "train", "finish", "make_report"):
         with monkeypatch.context() as patch:
-            if name == "train":
-                patch.setattr(module, "train", interrupted_training)
-            else:
-                patch.setattr(Fit, name, interrupted(getattr(Fit, name)))
+            function = interrupted(getattr(module, name))
+            patch.setattr(module, name, interrupted_training if name == "train" else function)
             result = invoke("train.conll")
         assert result.exit_code == 130, name
         assert "To go on, run the same command." in said(result)
@@ -185,34 +175,77 @@ def test_finished_run_does_nothing_again_but_what_is_new(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("data", "kind"), [("one.jsonl", "textcat"), ("many.jsonl", "textcat_multilabel")]
+    ("data", "kind", "options"),
+    [("one.jsonl", "textcat", ("--baseline",)), ("many.jsonl", "textcat_multilabel", ())],
 )
-def test_texts_are_classified(data: str, kind: str) -> None:
+def test_texts_are_classified(data: str, kind: str, options: tuple[str, ...]) -> None:
     embed = "--components.textcat.model."
     small = [f"{embed}rows", 100, f"{embed}importance_rows", 100]
-    scores = done(data, "--textcat", *small, "--baseline")
+    scores = done(data, "--textcat", *small, *options)
     nlp = spacy.load("out/model")
     assert nlp.get_pipe_meta("textcat").factory == kind
-    assert spacy.load("out/baseline/model").get_pipe_meta(kind).factory == kind
+    if options:
+        assert spacy.load("out/baseline/model").get_pipe_meta(kind).factory == kind
     test = list(Corpus("out/corpus/test.spacy")(nlp))
     f1 = nlp.evaluate(test)["cats_micro_f"]
     assert scores["ours"]["scores"]["test"]["parts"]["all"]["f"] == pytest.approx(f1)
-    assert "multihash show" not in Path("out/report.html").read_text()
+    page = Path("out/report.html").read_text()
+    assert "multihash show" not in page
+    assert "<h2>Mistakes" in page and ("have wrong labels" in page or "no mistakes" in page)
 
 
-def test_other_options_are_no_other_run_of_the_same_folder() -> None:
+def contents() -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+
+
+def test_other_options_are_no_other_run_of_the_same_folder(folder: Path) -> None:
+    write_corpus(folder / "bare.spacy", without_entities(make_docs(5)))
     done("train.conll")
+    before = contents()
     for change, said_of_it in (
-        (("dev.conll",), "DATA is another corpus"),
+        (("dev.conll",), "DATA has changed"),
         (("train.conll", "--seed", 3), "--seed was 0, is 3"),
         (("train.conll", "--training.max_steps", 9), "--overrides was"),
     ):
         result = invoke(*change)
         assert result.exit_code == 1
         assert f"out has a run with other options: {said_of_it}" in said(result)
-    files = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+    result = invoke("bare.spacy", "--force")
+    assert "bare.spacy has no entities" in said(result)
+    assert contents() == before  # what is there goes when the new corpus is checked
     assert done("train.conll", "--seed", 3, "--force")
-    assert files[Path("out/corpus/dev.spacy")] != Path("out/corpus/dev.spacy").read_bytes()
+    assert contents()[Path("out/corpus/dev.spacy")] != before[Path("out/corpus/dev.spacy")]
+    assert sorted(path.name for path in Path("out").iterdir()) == FILES
+
+
+CODE = """
+from spacy.util import registry
+
+@registry.tokenizers("fit_for_tests.v1")
+def make_tokenizer():
+    return registry.tokenizers.get("spacy.Tokenizer.v1")()
+"""
+
+
+def test_code_is_imported_and_named_in_the_commands(folder: Path) -> None:
+    (folder / "code.py").write_text(CODE)
+    options = ("--nlp.tokenizer.@tokenizers", "fit_for_tests.v1", "--code", "code.py")
+    result = invoke("train.conll", "--dev", "dev.conll", *options)
+    assert result.exit_code == 0, result.output
+    assert result.output.count(" --code code.py") == 3
+    assert spacy.load("out/model").config["nlp"]["tokenizer"] == {"@tokenizers": "fit_for_tests.v1"}
+    (folder / "code.py").write_text(f"{CODE}# changed")
+    result = invoke("train.conll", "--dev", "dev.conll", *options)
+    assert "--code has changed" in said(result)
+
+
+def test_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(gpu_id: int) -> None:
+        raise ValueError(f"there is no GPU {gpu_id}")
+
+    monkeypatch.setattr(spacy, "require_gpu", refuse)
+    assert "there is no GPU 7" in said(invoke("train.conll", "--gpu-id", 7))
+    assert not Path("out").exists()
 
 
 def without_entities(docs: list[Doc]) -> list[Doc]:

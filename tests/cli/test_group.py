@@ -106,13 +106,12 @@ def test_version_is_that_of_the_package_and_its_kernels(kernels: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("option", ["--nothing", "-x", "--nothing=1"])
-def test_option_that_overrides_no_setting_is_a_usage_error(option: str, folder: Path) -> None:
+@pytest.mark.parametrize("option", ["--nothing", "-x", "word"])
+def test_option_that_overrides_no_setting_is_an_error(option: str, folder: Path) -> None:
     (folder / "config.cfg").touch()
     result = invoke("init-tables", "config.cfg", "out", "--training.seed", "-1", option)
-    assert result.exit_code == 2
-    message = "No such option: --?[a-z]+.* Overrides of the config name a section, as in --training"
-    assert re.search(message, " ".join(result.stderr.split()))
+    assert result.exit_code in (1, 2) and result.stdout == ""
+    assert re.search("No such option.* .?--nothing|name should start with --", result.stderr)
 
 
 # Errors
@@ -133,7 +132,7 @@ def test_code_that_cannot_be_imported_is_an_error_on_stderr(code: str, folder: P
     (folder / "broken.py").write_text("print('hello')\nraise KeyError('the cause')")
     result = invoke("inspect-rows", "model", "--json", "--code", code)
     assert (result.exit_code, result.stdout) == (1, "")
-    expected = {"missing.py": "There is no Python file at", "broken.py": "KeyError: 'the cause'"}
+    expected = {"missing.py": "Path to Python code not found", "broken.py": "'the cause'"}
     assert expected[code] in result.stderr
 
 

@@ -1,7 +1,7 @@
 """The command that writes complete configs."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy
 import pytest
@@ -22,7 +22,7 @@ from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.packages import installed
 from tests.helpers.paths import ROOT
 
-PIPELINES = [kind.value for kind in Pipeline]
+PIPELINES = get_args(Pipeline)
 ENTITIES = ("ner", "batch_ner")
 
 
@@ -76,7 +76,7 @@ def make_texts() -> list[Doc]:
         ("textcat_multilabel", "textcat/multilabel"),
     ],
 )
-def test_settings_are_those_of_a_config_of_the_experiments(pipeline: str, name: str) -> None:
+def test_settings_are_those_of_a_config_of_the_experiments(pipeline: Pipeline, name: str) -> None:
     config = load_config(ROOT / "configs" / f"{name}.cfg")
     expected = load_model_from_config(config, auto_fill=True).config
     assert init_config(pipeline, config["nlp"]["lang"]) == expected
@@ -84,7 +84,9 @@ def test_settings_are_those_of_a_config_of_the_experiments(pipeline: str, name: 
 
 @pytest.mark.parametrize("vectors", [None, "my_vectors"])
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_config_has_our_adam_with_the_values_of_spacys(pipeline: str, vectors: str | None) -> None:
+def test_config_has_our_adam_with_the_values_of_spacys(
+    pipeline: Pipeline, vectors: str | None
+) -> None:
     is_of_ngrams = pipeline not in ENTITIES and vectors is None
     assert init_config(pipeline, "en", vectors=vectors)["training"]["optimizer"] == {
         "@optimizers": ADAM,
@@ -101,7 +103,7 @@ def test_config_has_our_adam_with_the_values_of_spacys(pipeline: str, vectors: s
 
 @pytest.mark.parametrize("vectors", [None, "my_vectors"])
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_config_is_complete(tmp_path: Path, pipeline: str, vectors: str | None) -> None:
+def test_config_is_complete(tmp_path: Path, pipeline: Pipeline, vectors: str | None) -> None:
     path = tmp_path / "new" / "my.cfg"
     options = [] if vectors is None else ["--vectors", vectors]
     result = invoke(pipeline, path, "--lang", "nl", *options)

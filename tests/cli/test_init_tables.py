@@ -133,7 +133,7 @@ EMBED = "--components.tok2vec.model.embed"
         (("--component", "ner"), "component 'ner' holds no MultiEmbed"),
         (("--min-freq", -1), "min_freq must be a whole number from 0 on, was: -1"),
         (("--min-freq", 99), "The table of NORM has no symbols: none occurs at least 99 times"),
-        (("word",), "a config override's name should start with --"),
+        (("word",), "Invalid config override 'word': name should start with --"),
         (("--no.such", 1), "not a section value that can be overridden"),
         ((f"{EMBED}.width", "wide"), "wide"),
         (("--paths.train", "none.spacy"), "none.spacy"),

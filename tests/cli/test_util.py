@@ -1,7 +1,6 @@
 """What commands check before they work."""
 
 import os
-import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Optional, cast
@@ -163,11 +162,3 @@ def test_a_pipeline_with_a_damaged_component_is_named(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.output
     assert "in' (ValueError: Unpack failed: incomplete input). If a file" in said(result)
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("command", ["show", "inspect-rows"])
-def test_text_in_another_encoding_is_refused(command: str, tmp_path: Path) -> None:
-    spacy.blank("en").to_disk(tmp_path)
-    result = CliRunner().invoke(multihash_cli, [command, str(tmp_path), "M\udcfcller met Bob"])
-    assert result.exit_code == 1
-    assert re.search("Expected UTF-8 as (TEXT|WORDS), .* at position 1", said(result))

@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 import spacy
 import srsly
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import iob_to_biluo
@@ -30,27 +29,33 @@ from spacy_multihash.corpus.convert import (
     OVERLAP,
     SPACE,
     WRONG_TEXT,
-    Counts,
+    Reading,
     Source,
+    TaggedTokens,
     cut_items,
     guess_format,
     has_tagged_tokens,
-    read_tagged,
-    read_texts,
+    read_source,
     split_items,
 )
 from spacy_multihash.corpus.texts import CsvLayout
 
 NLP = spacy.blank("en")
-LAYOUT = Layout()
-CONLL = "EU B-ORG\nrejects O\n\nAnna B-PER\nPaz I-PER\n"
-DOCUMENTS = f"-DOCSTART- O\n\n{CONLL}\n-DOCSTART- O\n\nRome B-LOC\n"
 
 
 def write(folder: Path, content: str, name: str = "my.conll") -> Path:
     path = folder / name
     path.write_text(content, encoding="utf8", newline="")
     return path
+
+
+def read(folder: Path, content: str, name: str = "my.conll", **settings: Any) -> Source:
+    return read_source(write(folder, content, name), Reading(**settings))
+
+
+def read_json(folder: Path, *records: Any, **settings: Any) -> Source:
+    lines = "".join(f"{srsly.json_dumps(record)}\n" for record in records)
+    return read(folder, lines, "my.jsonl", **settings)
 
 
 def docs_of(source: Source) -> list[Doc]:
@@ -65,60 +70,74 @@ def entities(doc: Doc) -> list[tuple[str, str]]:
     return [(ent.text, ent.label_) for ent in doc.ents]
 
 
-def read_json(folder: Path, *records: Any, **settings: bool) -> Source:
-    lines = "".join(f"{srsly.json_dumps(record)}\n" for record in records)
-    return read_texts(write(folder, lines, "my.jsonl"), **settings)
+def labels(doc: Doc) -> list[str]:
+    return [label for label, share in doc.cats.items() if share]
+
+
+# Tokens with tags
+
+
+CONLL = "EU B-ORG\nrejects O\n\nAnna B-PER\nPaz I-PER\n"
+DOCUMENTS = f"-DOCSTART- O\n\n{CONLL}\n-DOCSTART- O\n\nRome B-LOC\n"
 
 
 def test_sentences_become_docs_whose_tokens_stay(tmp_path: Path) -> None:
-    source = read_tagged(write(tmp_path, CONLL), LAYOUT)
+    source = read(tmp_path, CONLL)
     docs = docs_of(source)
     assert [words(doc) for doc in docs] == [["EU", "rejects"], ["Anna", "Paz"]]
     assert [entities(doc) for doc in docs] == [[("EU", "ORG")], [("Anna Paz", "PER")]]
-    assert source.scheme == "IOB2" and source.problems == []
-    assert all(doc.has_unknown_spaces for doc in docs)
+    assert source.problems == [] and all(doc.has_unknown_spaces for doc in docs)
 
 
 @pytest.mark.parametrize(
-    ("documents", "expected"), [(None, [4, 1]), (True, [4, 1]), (False, [2, 2, 1])]
+    ("docs", "expected"), [(None, [4, 1]), ("documents", [4, 1]), ("sentences", [2, 2, 1])]
 )
 def test_docstart_is_no_token_and_ends_a_document(
-    tmp_path: Path, documents: bool | None, expected: list[int]
+    tmp_path: Path, docs: str | None, expected: list[int]
 ) -> None:
-    docs = docs_of(read_tagged(write(tmp_path, DOCUMENTS), LAYOUT, documents=documents))
-    assert [len(doc) for doc in docs] == expected
-    assert sum(len(list(doc.sents)) for doc in docs) == 3
-    assert not any("-DOCSTART-" in doc.text for doc in docs)
+    found = docs_of(read(tmp_path, DOCUMENTS, docs=docs))
+    assert [len(doc) for doc in found] == expected
+    assert sum(len(list(doc.sents)) for doc in found) == 3
 
 
-@pytest.mark.parametrize(
-    ("line", "layout"),
-    [
-        ("EU NNP B-NP B-ORG", LAYOUT),
-        ("EU\tNNP\tB-NP\tB-ORG", LAYOUT),
-        ("EU   NNP B-NP   B-ORG ", LAYOUT),
-        ("1\tEU\tB-ORG\t_", Layout(token_column=1, tag_column=2)),
-        ("1\tEU\tB-ORG\t_", Layout(token_column=-3, tag_column=-2)),
-    ],
-)
-def test_columns_are_found(tmp_path: Path, line: str, layout: Layout) -> None:
-    (doc,) = docs_of(read_tagged(write(tmp_path, f"{line}\r\n"), layout))
-    assert entities(doc) == [("EU", "ORG")]
+# A file of the tokens "EU won", and the layout that it has.
+FORMS: list[tuple[str, Layout]] = [
+    ("EU NNP B-NP B-ORG\nwon V O O\n", Layout()),
+    ("EU\tNNP\tB-NP\tB-ORG\nwon\tV\tO\tO\n", Layout()),
+    ("EU   NNP B-NP   B-ORG \nwon V  O O\r\n", Layout()),
+    ("1\tEU\tB-ORG\t_\n2\twon\tO\t_\n", Layout(token_column=1, tag_column=2)),
+    ("1\tEU\tB-ORG\t_\n2\twon\tO\t_\n", Layout(token_column=-3, tag_column=-2)),
+    ("# a comment\n1\tEU\tB-ORG\n2\twon\tO\n", Layout(token_column=1)),
+    ("EU\tB-ORG\t\nwon\tO\t\n", Layout()),
+    ("EU\tB-ORG \nwon\tO \n", Layout()),
+    ("EU B-ORG\t\t\nwon O\n", Layout()),
+    ("EU \tB-ORG\r\nwon\tO\t\r\n", Layout()),
+    ("\ufeffEU   B-ORG \t \nwon   O", Layout()),
+    ("EU|B-ORG won|O\n", Layout()),
+    ("EU|NNP|S-ORG won|VB|O\r\n", Layout()),
+]
+
+
+@pytest.mark.parametrize(("content", "layout"), FORMS)
+def test_columns_blanks_and_pipes_are_read(tmp_path: Path, content: str, layout: Layout) -> None:
+    (doc,) = docs_of(read(tmp_path, content, "my.iob", layout=layout))
+    assert words(doc) == ["EU", "won"] and entities(doc) == [("EU", "ORG")]
 
 
 @pytest.mark.parametrize("comment", ["#", "#\thttp://x [2009]", "# a b", "#\ta\tb\tc"])
 def test_comments_are_a_mark_alone_or_with_a_space_or_tab(tmp_path: Path, comment: str) -> None:
-    path = write(tmp_path, f"{comment}\n1\tEU\tB-ORG\tO\n2\t#\tO\tO\n")
     layout = Layout(token_column=1, tag_column=2)
-    assert guess_format(path, CsvLayout(), layout) == "conll"
-    (doc,) = docs_of(read_tagged(path, layout))
+    content = f"{comment}\n1\tEU\tB-ORG\tO\n2\t#\tO\tO\n"
+    (doc,) = docs_of(read(tmp_path, content, "my", layout=layout))
     assert words(doc) == ["EU", "#"] and entities(doc) == [("EU", "ORG")]
 
 
-@pytest.mark.parametrize("header", ["#\ttext\tlabel", "# ,text,label"])
-def test_a_header_may_begin_as_a_comment(tmp_path: Path, header: str) -> None:
-    (tmp_path / "texts").write_text(f"{header}\n")
-    assert guess_format(tmp_path / "texts", CsvLayout(), Layout()) == "csv"
+def test_lines_of_pipes_are_sentences(tmp_path: Path) -> None:
+    content = "Alex|B-PER is|O going|O\nto|O Los|B-LOC Angeles|I-LOC\n|||O\n"
+    docs = docs_of(read(tmp_path, content, "my"))
+    expected = [["Alex", "is", "going"], ["to", "Los", "Angeles"], ["||"]]
+    assert [words(doc) for doc in docs] == expected
+    assert [entities(doc) for doc in docs] == [[("Alex", "PER")], [("Los Angeles", "LOC")], []]
 
 
 @pytest.mark.parametrize(
@@ -130,346 +149,52 @@ def test_a_header_may_begin_as_a_comment(tmp_path: Path, header: str) -> None:
         ("B-A I-A E-A O S-B", "BILUO", [(0, 3, "A"), (4, 5, "B")]),
         ("O O O O O", "IOB2", []),
         ("I-A I-B O O O", "IOB1", [(0, 1, "A"), (1, 2, "B")]),
-        ("B-A M-A E-A O S-B", "BILUO", [(0, 3, "A"), (4, 5, "B")]),
         ("B-A M-A E-A O W-B", "BILUO", [(0, 3, "A"), (4, 5, "B")]),
     ],
 )
 def test_schemes_are_recognized(
     tmp_path: Path, tags: str, scheme: str, expected: list[tuple[int, int, str]]
 ) -> None:
-    path = write(tmp_path, "".join(f"w {tag}\n" for tag in tags.split()))
-    source = read_tagged(path, LAYOUT)
-    assert (source.scheme, source.problems) == (scheme, [])
+    source = read(tmp_path, "".join(f"w {tag}\n" for tag in tags.split()))
+    assert isinstance(source, TaggedTokens) and (source.scheme, source.problems) == (scheme, [])
     (doc,) = docs_of(source)
     assert [(ent.start, ent.end, ent.label_) for ent in doc.ents] == expected
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "EU\tB-ORG\t\nwon\tO\t\n",
-        "EU\tB-ORG \nwon\tO \n",
-        "EU B-ORG\t\t\nwon O\n",
-        "EU \tB-ORG\r\nwon\tO\t\r\n",
-        "\ufeffEU   B-ORG \t \nwon   O",
-        "EU|B-ORG won|O\n",
-        "EU|NNP|S-ORG won|VB|O\r\n",
-    ],
-)
-def test_blanks_and_tabs_at_the_ends_of_lines_and_pipes_are_read(
-    tmp_path: Path, content: str
-) -> None:
-    (doc,) = docs_of(read_tagged(write(tmp_path, content, "my.iob"), LAYOUT))
-    assert words(doc) == ["EU", "won"] and entities(doc) == [("EU", "ORG")]
-
-
-def test_lines_of_pipes_are_sentences(tmp_path: Path) -> None:
-    path = write(tmp_path, "Alex|B-PER is|O going|O\nto|O Los|B-LOC Angeles|I-LOC\n|||O\n", "my")
-    assert guess_format(path, CsvLayout(), LAYOUT) == "conll"
-    docs = docs_of(read_tagged(path, LAYOUT))
-    assert [words(doc) for doc in docs] == [
-        ["Alex", "is", "going"],
-        ["to", "Los", "Angeles"],
-        ["||"],
-    ]
-    assert [entities(doc) for doc in docs] == [[("Alex", "PER")], [("Los Angeles", "LOC")], []]
-
-
-def test_tokens_with_blanks_are_pointed_out(tmp_path: Path) -> None:
-    source = read_tagged(write(tmp_path, "EU NNP\tB-ORG\nwon VB\tO\n"), LAYOUT)
-    assert source.problems == [(1, GLUED, "'EU NNP'"), (2, GLUED, "'won VB'")]
-    assert read_tagged(write(tmp_path, "EU\tB-ORG\nNew York\tO\n"), LAYOUT).problems == []
-
-
-def test_i_tags_that_open_entities_where_b_tags_do_are_pointed_out(tmp_path: Path) -> None:
-    path = write(tmp_path, "a B-A\nb O\n\nc I-A\nd I-B\n")
-    source = read_tagged(path, LAYOUT)
-    assert source.scheme == "IOB2"
+def test_odd_tags_and_tokens_are_pointed_out(tmp_path: Path) -> None:
+    source = read(tmp_path, "a B-A\nb O\n\nc I-A\nd I-B\n")
     assert source.problems == [(4, ODD_TAG, "'I-A'"), (5, ODD_TAG, "'I-B'")]
     assert [entities(doc) for doc in docs_of(source)] == [[("a", "A")], [("c", "A"), ("d", "B")]]
-    with pytest.raises(ValueError, match=r"my\.conll:4: found I- tag that continues no entity: 'I"):
-        read_tagged(path, LAYOUT, strict=True)
-
-
-def test_an_index_of_tokens_is_not_taken_for_tokens(tmp_path: Path) -> None:
-    path = write(tmp_path, "# a comment\n1\tAnna\tB-PER\n2\tmet\tO\n\n1\tRome\tB-LOC\n")
-    (doc, _) = docs_of(read_tagged(path, Layout(token_column=1)))
-    assert [token.text for token in doc] == ["Anna", "met"]
-
-
-PRODIGY = {"text": "Anna Paz met Bob.", "spans": [{"start": 0, "end": 8, "label": "PER"}]}
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        PRODIGY,
-        {"text": "Anna Paz met Bob.", "label": [[0, 8, "PER"]]},
-        {"text": "Anna Paz met Bob.", "labels": [[0, 8, "PER"]]},
-        {"text": "Anna Paz met Bob.", "entities": [[0, 8, "PER"]]},
-        {
-            "text": "Anna Paz met Bob.",
-            "entities": [{"id": 7, "label": "PER", "start_offset": 0, "end_offset": 8}],
-            "relations": [],
-        },
-        {**PRODIGY, "entities": [[13, 16, "PER"]]},  # of another tool
-        {**PRODIGY, "entities": {"PER": "Bob"}},
-    ],
-)
-def test_offsets_become_entities(tmp_path: Path, record: Any) -> None:
-    source = read_json(tmp_path, record, {"text": "No one.", "spans": []}, {"text": "Nor here."})
-    docs = docs_of(source)
-    assert [entities(doc) for doc in docs] == [[("Anna Paz", "PER")], [], []]
-    assert [doc.text for doc in docs] == ["Anna Paz met Bob.", "No one.", "Nor here."]
-    assert all(token.ent_iob_ for doc in docs for token in doc)  # known to be no entities
-    assert all(doc.cats == {} for doc in docs) and source.problems == []
-
-
-def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
-    spans = [(0, 3), (4, 9), (5, 5), (9, 99), (-1, 4), (0, 8), (0, 4), (12, 13)]
-    spans += [(8, 11)]
-    record = {"text": "Anna Paz \n met Bob.", "label": [[*span, "X"] for span in spans]}
-    source = read_json(tmp_path, {"text": "First.", "label": []}, record)
-    assert source.problems == []
-    assert [entities(doc) for doc in docs_of(source)] == [[], [("Anna Paz", "X")]]
-    assert sorted(source.problems) == sorted(
-        [
-            (2, NOT_ALIGNED, "X 'Ann' (0 to 3), in 'Anna'"),
-            (2, SPACE, "X ' Paz ' (4 to 9)"),
-            (2, SPACE, "X ' \\n ' (8 to 11)"),
-            (2, NO_TEXT, "X (5 to 5 of 19 characters)"),
-            (2, OUT_OF_TEXT, "X (9 to 99 of 19 characters)"),
-            (2, OUT_OF_TEXT, "X (-1 to 4 of 19 characters)"),
-            (2, OVERLAP, "X 'Anna' (0 to 4)"),
-            (2, NOT_ALIGNED, "X 'e' (12 to 13), in 'met'"),
-        ]
-    )
-
-
-LABELLED = {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
-TASK = {
-    "id": 1,
-    "data": {"text": "Anna met Bob."},
-    "annotations": [{"was_cancelled": True}, {"result": [{"value": LABELLED, "type": "labels"}]}],
-    "predictions": [{"result": [{"value": {**LABELLED, "labels": ["ORG"]}}]}],
-}
-PAIR = ["Anna met Bob.", {"entities": [[0, 4, "PER"]]}]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        [TASK],
-        TASK,
-        {"text": "Anna met Bob.", "label": [LABELLED]},
-        {"text": "Anna met Bob.", "label": json.dumps([LABELLED])},
-        {"text": "Anna met Bob.", "label": str([LABELLED])},
-        {"classes": ["PER"], "annotations": [PAIR, None]},
-        [PAIR],
-        PAIR,
-        [{"text": "Anna met Bob.", "label": [[0, 4, "PER"]]}],
-    ],
-)
-@pytest.mark.parametrize("indent", [None, 2])
-def test_json_of_tools_is_read(tmp_path: Path, value: Any, indent: int | None) -> None:
-    path = write(tmp_path, json.dumps(value, indent=indent), "my.json")
-    assert guess_format(path, CsvLayout(), LAYOUT) == "jsonl"
-    source = read_texts(path)
-    (doc,) = docs_of(source)
-    assert (doc.text, entities(doc), source.problems) == ("Anna met Bob.", [("Anna", "PER")], [])
-
-
-TOOL = {"text": "Anna", "annotations": [{"label": 7, "start_offset": 0, "end_offset": 4}]}
-GOOD_LINE = '{"text": "a", "label": "A"}\n'
-# What can't be read: name and content of a file, and what the message says.
-REFUSED = [
-    ("my.conll", "a O\nb\n", ":2: expected 2 columns as lines before, found 1 in 'b'"),
-    ("my.conll", "a\n", ":1: expected a token and its tag, found one column in 'a'"),
-    ("my.conll", "a\tO\n \tO\n", ":2: expected a token in the first column, found ''"),
-    ("my.conll", "a PER\n", ":1: .* found 'PER' in 'a PER'.*write I-PER if the tags are IO"),
-    ("my.conll", "a B-\n", ":1: .* found 'B-'"),
-    ("my.conll", "\n\n", ": expected tagged tokens, found none"),
-    ("my.conll", "a B-A\nb O\nc U-A\n", ":1: expected a tag I-, L- or E-A after 'B-A', found 'O'"),
-    ("my.conll", "a U-A\nb B-A\n\nc L-A\n", ":2: .* found the end of the sentence"),
-    ("my.conll", "a U-A\nb B-A\n", ":2: .* found the end of the sentence"),
-    ("my.conll", "a U-A\nb B-A\nc L-B\n", ":2: .* after 'B-A', found 'L-B'"),
-    ("my.conll", "a U-A\nb I-A\n", ":2: expected B-, U-, S- or O where no .* found 'I-A'"),
-    ("my.conll", "a\tN\tB-P\n\n#\tN\tX\nc\tN\tO\n", ":3: expected the tag O, .* found 'X'"),
-    ("my.conll", "a B-A\rb I-A\r\rx O\r", ":1: expected lines that end with a line feed"),
-    ("my.conll", "1-2\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1-2' and others"),
-    ("my.conll", "1.1\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1.1' and others"),
-    ("my.json", json.dumps(TOOL), ":1: .* an old export of doccano, .* as JSONL with text labels"),
-    ("my.json", '[{"id": 0, "paragraphs": []}]', ":1: .* Use spacy convert instead"),
-    (
-        "my.json",
-        json.dumps({**TASK, "annotations": [{"result": []}, {"result": [1]}]}),
-        ":1: found 2 annotations that differ",
-    ),
-    ("my.json", '{"text": "a"}\n{"text": "b", "label": []}', "found none in 2 texts"),
-    ("my.json", '{"text": " ", "label": "A"}', ": expected texts, found none"),
-    *(
-        ("my.json", f"{GOOD_LINE}{line}\n", f":2: expected {message}")
-        for line, message in [
-            ('{"text": "b"}', '"cats", "label" or "labels" as'),
-            ('{"text": "hi \\ud83d"}', r".* found '\\ud83d' at position 3, .* half of a"),
-            ("{", r"a JSON object on each line, found '\{'"),
-            ('[{"text": "a"}]', "a JSON object on each line, found"),
-            ('{"words": ["a"]}', """a string as "text", found None among .*'words'"""),
-            ('{"text": "a", "spans": 3}', 'as "spans" something like .*; found 3'),
-            ('{"text": "a", "cats": ["A"]}', r'as "cats" something like .*; found \['),
-            ('{"text": "a", "cats": {"A": 2}}', "true, false or a number from 0 to 1"),
-            ('{"text": "a", "label": [[0, "X"]]}', r"an entity like .*found \[0, 'X'\]"),
-            ('{"text": "a", "label": [[0, 1, 2]]}', r"an entity like .*found \[0, 1, 2\]"),
-            ('{"text": "a", "spans": [{"start": 0}]}', r"an entity like .*\{'start': 0\}"),
-            ('{"text": "a", "label": true}', 'as "label" something like .*found True'),
-            ('{"text": "a", "label": [[0, 1, "\\ud800"]]}', 'as "label" what UTF-8 can'),
-            ('{"text": "a", "label": "\\ud800"}', 'as "label" what UTF-8 can write'),
-            ('{"text": "a", "cats": {"\\ud800": 1}}', 'as "cats" what UTF-8 can write'),
-            ('{"text": "a", "id": NaN}', r"a JSON object .*\(NaN is no JSON\)"),
-            ('{"text": "a", "id": 1e999}', r"a JSON object .*\(1e999 is too large a num"),
-            ("[" * 100_000, "a JSON object on each line"),
-        ]
-    ),
-    ("my.csv", "a,b\nc,d\n", ":1: expected a header with the columns 'text' and 'label', found"),
-    ("my.csv", "", ":1: expected a header"),
-    ("my.csv", "text,label\n", ": expected texts, found none"),
-    ("my.csv", "text,label\na,A\nb,c,A\n", ":3: expected 2 fields as in the header, found 3"),
-    ("my.csv", 'text,label\n"a\nb",A\nb, \n', ":4: expected a label in the column 'label'"),
-    ("my.csv", 'text,label\na,A\n"b\n', ":3: expected CSV, found unexpected end of data"),
-    ("my.csv", "text,label\nin,O\nLondon,B-geo\n", "found tags of tokens: 'B-geo', 'O'"),
-    *(
-        ("my.tokens", f'{{"tokens": ["a"], "ner_tags": ["O"]}}\n{line}', f":2: {message}")
-        for line, message in [
-            (
-                '{"tokens": ["a", "b"], "ner_tags": ["O"]}',
-                'expected "tokens" and as many "ner_tags"',
-            ),
-            ('{"tokens": ["a"]}', 'expected "tokens" and as many "ner_tags"'),
-            ('{"tokens": "a", "ner_tags": "O"}', 'expected "tokens" and as many "ner_tags"'),
-            ('{"tokens": ["a"], "ner_tags": ["PER"]}', "expected a token and a tag .*'PER'"),
-            ('{"tokens": [" "], "ner_tags": ["O"]}', "expected a token and a tag .*' ' and 'O'"),
-            ('{"tokens": ["a"], "ner_tags": [1.5]}', "expected a tag, found 1.5"),
-            ('{"tokens": ["a"], "ner_tags": [true]}', "expected a tag, found True"),
-            ('{"tokens": ["a"], "ner_tags": [1]}', "the tags are numbers.*--labels O,B-PER"),
-            ("[1", "expected a JSON object"),
-        ]
-    ),
-]
-
-
-def read(path: Path, **settings: Any) -> Source:
-    """Read a file as its suffix says."""
-    if path.suffix in (".conll", ".iob"):
-        return read_tagged(path, LAYOUT, **settings)
-    if path.suffix == ".tokens":
-        return read_tagged(path, LAYOUT, is_json=True, **settings)
-    return read_texts(path, CsvLayout() if path.suffix == ".csv" else None, **settings)
-
-
-@pytest.mark.parametrize(("name", "content", "message"), REFUSED)
-def test_what_is_wrong_is_named_with_file_and_line(
-    tmp_path: Path, name: str, content: str, message: str
-) -> None:
-    with pytest.raises(ValueError, match=rf"(?s){re.escape(name)}.*{message}"):
-        read(write(tmp_path, content, name))
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "settings", "message"),
-    [
-        ("my.conll", CONLL, {"documents": True}, ":1: expected a line '-DOCSTART-' before"),
-        ("my.conll", "a B-A\nb O\n\nc I-A\n", {"strict": True}, ":4: found I- tag .*: 'I-A'"),
-        (
-            "my.jsonl",
-            '{"text": "Anna", "label": [[0, 3, "X"]]}',
-            {"strict": True},
-            ":1: found entity that does not align .*'Ann'",
-        ),
-        (
-            "my.jsonl",
-            '{"text": " ", "label": [[0, 1, "X"]]}',
-            {"strict": True},
-            ":1: found text without words: ' '",
-        ),
-        (
-            "my.tokens",
-            '{"tokens": ["a"], "ner_tags": [2]}',
-            {"labels": ["O", "B-A"]},
-            ":1: there is no tag 2, because --labels has 2 names",
-        ),
-    ],
-)
-def test_settings_refuse_what_does_not_fit(
-    tmp_path: Path, name: str, content: str, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=rf"{name}{message}"):
-        docs_of(read(write(tmp_path, content, name), **settings))
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda path: read_tagged(path, Layout(tag_column=3)), "in column 4, but there are only 2"),
-        (
-            lambda path: guess_format(
-                write(path.parent, "A plain text.\n", "x.txt"), CsvLayout(), LAYOUT
-            ),
-            "Cannot tell the format of",
-        ),
-        (
-            lambda path: guess_format(write(path.parent, "", "x.txt"), CsvLayout(), LAYOUT),
-            "Cannot tell the format of",
-        ),
-        (lambda path: CsvLayout(delimiter=";;"), "Expected one character as the delimiter"),
-        (lambda path: CsvLayout(delimiter=""), "Expected one character as the delimiter"),
-        (lambda path: CsvLayout(delimiter="\n"), "Expected one character as the delimiter"),
-        (lambda path: split_items(range(10), [1.0], 0), "two or three shares above 0"),
-        (lambda path: split_items(range(10), [0.8, 0.3], 0), "two or three shares above 0"),
-        (lambda path: split_items(range(10), [0.5, 0.5, 0.0], 0), "two or three shares above 0"),
-        (lambda path: split_items(range(10), [0.25] * 4, 0), "two or three shares above 0"),
-        (lambda path: split_items(range(5), [0.8, 0.1, 0.1], 0), "dev would be empty: there are 5"),
-        (lambda path: split_items(range(1), [0.5, 0.5], 0), "would be empty: there is 1 document"),
-    ],
-)
-def test_arguments_that_do_not_fit_are_refused(
-    tmp_path: Path, call: Callable[[Path], Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        call(write(tmp_path, "a O\n", "my"))
+    source = read(tmp_path, "EU NNP\tB-ORG\nwon VB\tO\n")
+    assert source.problems == [(1, GLUED, "'EU NNP'"), (2, GLUED, "'won VB'")]
+    assert read(tmp_path, "EU\tB-ORG\nNew York\tO\n").problems == []
+    source = read(tmp_path, "a O\n" * 1_001)
+    assert "A sentence has 1,001 tokens" in source.hint(NLP)
+    assert read(tmp_path, "a O\n" * 1_001, docs="1000").hint(NLP) == ""
+    assert read(tmp_path, "a O\n\n" * 1_001, docs="sentences").hint(NLP) == ""
 
 
 @pytest.mark.parametrize("key", ["ner_tags", "tags", "labels"])
 @pytest.mark.parametrize("is_array", [True, False])
-def test_tokens_with_tags_are_read(tmp_path: Path, key: str, is_array: bool) -> None:
-    records: list[dict[str, Any]] = [
-        {"id": "0", "tokens": ["Anna", "Paz", "left", "Rome"], key: [1, 2, 0, 3]},
-        {"id": "1", "tokens": [], key: []},
-        {"id": "2", "tokens": ["It", "rains"], key: [0, 0]},
-    ]
+def test_json_of_tokens_with_tags_is_read(tmp_path: Path, key: str, is_array: bool) -> None:
     named = ["O", "B-PER", "I-PER", "B-LOC"]
-    for labels in (named, None):
-        if labels is None:
-            records = [{**r, key: [named[number] for number in r[key]]} for r in records]
-        lines = [json.dumps(record) for record in records]
+    for names in (named, None):
+        tags: list[list[Any]] = [[1, 2, 0, 3], [], [0, 0]]
+        if names is None:
+            tags = [[named[number] for number in of_doc] for of_doc in tags]
+        tokens = [["Anna", "Paz", "left", "Rome"], [], ["It", "rains"]]
+        pairs = zip(tokens, tags, strict=True)
+        lines = [json.dumps({"tokens": t, key: of_doc, "id": "0"}) for t, of_doc in pairs]
         content = f"[{', '.join(lines)}]" if is_array else "\n".join(lines)
-        path = write(tmp_path, content, "my.json")
-        assert has_tagged_tokens(path) and guess_format(path, CsvLayout(), LAYOUT) == "jsonl"
-        docs = docs_of(read_tagged(path, LAYOUT, labels=labels, is_json=True))
+        docs = docs_of(read(tmp_path, content, "my.json", labels=names))
         assert [entities(doc) for doc in docs] == [[("Anna Paz", "PER"), ("Rome", "LOC")], []]
         assert all(doc.has_unknown_spaces for doc in docs)
 
 
-def test_texts_with_tokens_are_no_tagged_tokens(tmp_path: Path) -> None:
-    """Prodigy's lines have both."""
-    record = {**PRODIGY, "tokens": [{"text": "Anna", "start": 0, "end": 4, "id": 0}]}
-    assert not has_tagged_tokens(write(tmp_path, json.dumps(record), "my.jsonl"))
-    assert not has_tagged_tokens(write(tmp_path, "", "my.jsonl"))
-
-
 def test_documents_are_cut_behind_full_stops(tmp_path: Path) -> None:
     content = "a O\n. O\nb B-A\n. I-A\nc I-A\n! O\nd O\n"
-    docs = docs_of(read_tagged(write(tmp_path, content), LAYOUT, cut="full-stops"))
-    assert [doc.text.split() for doc in docs] == [["a", "."], ["b", ".", "c", "!"], ["d"]]
+    docs = docs_of(read(tmp_path, content, docs="full-stops"))
+    assert [words(doc) for doc in docs] == [["a", "."], ["b", ".", "c", "!"], ["d"]]
 
 
 @given(
@@ -495,58 +220,94 @@ def test_documents_are_cut_to_a_size_and_keep_their_entities(tags: list[str], si
         assert len(part.words) + first > size
 
 
-def test_a_sentence_without_end_is_pointed_out(tmp_path: Path) -> None:
-    path = write(tmp_path, "a O\n" * 1_001)
-    assert "A sentence has 1,001 tokens" in read_tagged(path, LAYOUT).hint(NLP)
-    assert read_tagged(path, LAYOUT, cut=1_000).hint(NLP) == ""
-    path = write(tmp_path, "a O\n\n" * 1_001)
-    assert read_tagged(path, LAYOUT, documents=False).hint(NLP) == ""
+# Texts with entities
 
 
-def test_entities_whose_own_text_is_another_are_left_out(tmp_path: Path) -> None:
-    spans = [
+PRODIGY = {"text": "Anna met Bob.", "spans": [{"start": 0, "end": 4, "label": "PER"}]}
+LABELLED = {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
+TASK = {
+    "id": 1,
+    "data": {"text": "Anna met Bob."},
+    "annotations": [{"was_cancelled": True}, {"result": [{"value": LABELLED, "type": "labels"}]}],
+    "predictions": [{"result": [{"value": {**LABELLED, "labels": ["ORG"]}}]}],
+}
+PAIR = ["Anna met Bob.", {"entities": [[0, 4, "PER"]]}]
+RELATED = {"id": 7, "label": "PER", "start_offset": 0, "end_offset": 4}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        PRODIGY,
+        [PRODIGY],
+        {**PRODIGY, "entities": [[9, 12, "PER"]]},  # of another tool
+        {**PRODIGY, "entities": {"PER": "Bob"}},
+        *({"text": "Anna met Bob.", key: [[0, 4, "PER"]]} for key in ("label", "labels")),
+        {"text": "Anna met Bob.", "entities": [[0, 4, "PER"]]},
+        {"text": "Anna met Bob.", "entities": [RELATED], "relations": []},
+        {"text": "Anna met Bob.", "label": [LABELLED]},
+        {"text": "Anna met Bob.", "label": json.dumps([LABELLED])},
+        {"text": "Anna met Bob.", "label": str([LABELLED])},
+        TASK,
+        [TASK],
+        {"classes": ["PER"], "annotations": [PAIR, None]},
+        PAIR,
+        [PAIR],
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_of_tools_is_read(tmp_path: Path, value: Any, indent: int | None) -> None:
+    source = read(tmp_path, json.dumps(value, indent=indent), "my.json")
+    (doc,) = docs_of(source)
+    assert (doc.text, entities(doc), source.problems) == ("Anna met Bob.", [("Anna", "PER")], [])
+    assert doc.cats == {}
+
+
+def test_texts_without_entities_are_known_to_have_none(tmp_path: Path) -> None:
+    docs = docs_of(read_json(tmp_path, PRODIGY, {"text": "No one.", "spans": []}, {"text": "Hi."}))
+    assert [len(doc.ents) for doc in docs] == [1, 0, 0]
+    assert all(token.ent_iob_ for doc in docs for token in doc)
+
+
+def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
+    spans = [(0, 3), (4, 9), (5, 5), (9, 99), (-1, 4), (0, 8), (0, 4), (12, 13), (8, 11)]
+    record = {"text": "Anna Paz \n met Bob.", "label": [[*span, "X"] for span in spans]}
+    others = [
         {"start": 0, "end": 1, "label": "VERB", "text": "am"},
         {"start": 2, "end": 4, "label": "VERB", "text": " am\n"},
     ]
-    source = read_json(tmp_path, {"text": "I am I", "spans": spans})
-    (doc,) = docs_of(source)
-    assert entities(doc) == [("am", "VERB")]
-    assert source.problems == [(1, WRONG_TEXT, "VERB 'I' (0 to 1), and not 'am'")]
-
-
-def test_fields_of_csv_are_read_as_what_they_hold(tmp_path: Path) -> None:
-    field = json.dumps([LABELLED]).replace('"', '""')
-    path = write(tmp_path, f'text,label\nAnna met Bob,"{field}"\n', "my.csv")
-    (doc,) = docs_of(read_texts(path, CsvLayout()))
-    assert entities(doc) == [("Anna", "PER")] and doc.cats == {}
-    content = 'text,label\na,"[\'A\', \'B\']"\nb,[\'B\']\nc,"{""choices"": [""A""]}"\nd,[C\n'
-    docs = docs_of(read_texts(write(tmp_path, content, "my.csv"), CsvLayout()))
-    assert [[k for k, v in doc.cats.items() if v] for doc in docs] == [
-        ["A", "B"],
-        ["B"],
-        ["A"],
-        ["[C"],
-    ]
-
-
-def test_columns_that_hold_no_labels_of_texts_are_refused(tmp_path: Path) -> None:
-    ids = write(tmp_path, "text,label\n" + "".join(f"a,{i}\n" for i in range(30)), "my.csv")
-    with pytest.raises(ValueError, match="30 different labels in 30 texts, such as '0', '1', '10'"):
-        read_texts(ids, CsvLayout())
-    many = write(tmp_path, "text,label\n" + "".join(f"a,{i}\n" for i in range(30)) * 2, "my.csv")
-    assert len(docs_of(read_texts(many, CsvLayout()))) == 60
-    with pytest.raises(ValueError, match="or give --max-labels"):
-        read_texts(many, CsvLayout(), max_labels=29)
+    records = [{"text": "First.", "label": []}, record, {"text": "I am I", "spans": others}]
+    source = read_json(tmp_path, *records)
+    assert source.problems == []
+    found = [entities(doc) for doc in docs_of(source)]
+    assert found == [[], [("Anna Paz", "X")], [("am", "VERB")]]
+    assert sorted(source.problems) == sorted(
+        [
+            (2, NOT_ALIGNED, "X 'Ann' (0 to 3), in 'Anna'"),
+            (2, SPACE, "X ' Paz ' (4 to 9)"),
+            (2, SPACE, "X ' \\n ' (8 to 11)"),
+            (2, NO_TEXT, "X (5 to 5 of 19 characters)"),
+            (2, OUT_OF_TEXT, "X (9 to 99 of 19 characters)"),
+            (2, OUT_OF_TEXT, "X (-1 to 4 of 19 characters)"),
+            (2, OVERLAP, "X 'Anna' (0 to 4)"),
+            (2, NOT_ALIGNED, "X 'e' (12 to 13), in 'met'"),
+            (3, WRONG_TEXT, "VERB 'I' (0 to 1), and not 'am'"),
+        ]
+    )
 
 
 def test_texts_that_were_not_accepted_are_left_out_and_no_error(tmp_path: Path) -> None:
-    rejected = {**PRODIGY, "answer": "reject"}
-    source = read_json(tmp_path, rejected, {**PRODIGY, "answer": "accept"}, strict=True)
-    assert len(docs_of(source)) == 1
+    records = [{**PRODIGY, "answer": answer} for answer in ("reject", "accept")]
+    source = read_json(tmp_path, *records, strict=True)
+    assert len(source) == 1
     assert source.problems == [(1, NOT_ACCEPTED, "'reject'")]
 
 
+# Texts with labels
+
+
 def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
+    choices = {"options": [{"id": "A"}, {"id": "B"}]}
     source = read_json(
         tmp_path,
         {"text": "a", "cats": {"A": True, "B": 0.25}},
@@ -555,39 +316,22 @@ def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
         {"text": "d", "labels": []},
         {"text": "e", "label": 7},
         {"text": "  ", "label": "A"},
-        {"text": "f", "options": [{"id": "A"}, {"id": "B"}], "accept": ["B"], "answer": "accept"},
-        {"text": "g", "options": [{"id": "A"}, {"id": "B"}], "accept": []},
+        {"text": "f", **choices, "accept": ["B"], "answer": "accept"},
+        {"text": "g", **choices, "accept": []},
     )
-    zeros = dict.fromkeys("7ABC", 0.0)
-    assert [doc.cats for doc in docs_of(source)] == [
-        {**zeros, "A": 1.0, "B": 0.25},
-        {**zeros, "C": 1.0},
-        {**zeros, "A": 1.0, "B": 1.0},
-        zeros,
-        {**zeros, "7": 1.0},
-        {**zeros, "B": 1.0},
-        zeros,
-    ]
+    docs = docs_of(source)
+    assert {frozenset(doc.cats) for doc in docs} == {frozenset("7ABC")}
+    assert [labels(doc) for doc in docs] == [["A", "B"], ["C"], ["A", "B"], [], ["7"], ["B"], []]
+    assert docs[0].cats["B"] == 0.25
     assert source.problems == [(6, NO_WORDS, "'  '")]
 
 
-@pytest.mark.parametrize("labels", [{"cats": {"A": 1}}, {"label": "A"}, {"accept": ["A"]}])
-def test_entities_are_read_beside_labels_of_the_text(
-    tmp_path: Path, labels: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("of_text", [{"cats": {"A": 1}}, {"label": "A"}, {"accept": ["A"]}])
+def test_entities_are_read_beside_labels_of_the_text(tmp_path: Path, of_text: Any) -> None:
     named = [{"start": 0, "end": 4, "label": "PER"}]
-    source = read_json(tmp_path, {"text": "Anna met Bob.", "entities": named, **labels})
+    source = read_json(tmp_path, {"text": "Anna met Bob.", "entities": named, **of_text})
     (doc,) = docs_of(source)
     assert entities(doc) == [("Anna", "PER")] and doc.cats == {"A": 1.0}
-
-
-def test_a_text_that_spacy_does_not_take_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(NLP, "max_length", 10)
-    source = read_json(tmp_path, PRODIGY)
-    with pytest.raises(ValueError, match=r"my\.jsonl:1: expected a text of at most 10 characters"):
-        docs_of(source)
 
 
 @pytest.mark.parametrize(
@@ -601,25 +345,41 @@ def test_a_text_that_spacy_does_not_take_is_named(
     ],
 )
 def test_csv_becomes_texts_with_labels(tmp_path: Path, content: str, layout: CsvLayout) -> None:
-    docs = docs_of(read_texts(write(tmp_path, content, "my.csv"), layout))
+    docs = docs_of(read(tmp_path, content, "my.csv", csv_layout=layout))
     assert [doc.text for doc in docs] == ['Oil, "rises"\nagain', "Rome"]
     assert [doc.cats for doc in docs] == [{"A": 1.0, "B": 0.0}, {"A": 0.0, "B": 1.0}]
 
 
+def test_fields_of_csv_are_read_as_what_they_hold(tmp_path: Path) -> None:
+    field = json.dumps([LABELLED]).replace('"', '""')
+    (doc,) = docs_of(read(tmp_path, f'text,label\nAnna met Bob,"{field}"\n', "my.csv"))
+    assert entities(doc) == [("Anna", "PER")] and doc.cats == {}
+    content = 'text,label\na,"[\'A\', \'B\']"\nb,[\'B\']\nc,"{""choices"": [""A""]}"\nd,[C\n'
+    docs = docs_of(read(tmp_path, content, "my.csv"))
+    assert [labels(doc) for doc in docs] == [["A", "B"], ["B"], ["A"], ["[C"]]
+    layout = CsvLayout(label_separator="|")
+    docs = docs_of(read(tmp_path, "text,label\na,A|B\nb,\nc, B \n", "my.csv", csv_layout=layout))
+    assert [labels(doc) for doc in docs] == [["A", "B"], [], ["B"]]
+
+
 def test_a_text_of_csv_may_be_longer_than_a_field_by_default(tmp_path: Path) -> None:
     limit = csv.field_size_limit()
-    words = "word " * (limit // 5 + 1)
-    (doc,) = docs_of(
-        read_texts(write(tmp_path, f'text,label\n"{words}",A\n', "my.csv"), CsvLayout())
-    )
-    assert doc.text == words
+    text = "word " * (limit // 5 + 1)
+    (doc,) = docs_of(read(tmp_path, f'text,label\n"{text}",A\n', "my.csv"))
+    assert doc.text == text
     assert csv.field_size_limit() == limit
 
 
-def test_a_field_may_hold_several_labels_or_none(tmp_path: Path) -> None:
-    path = write(tmp_path, "text,label\na,A|B\nb,\nc, B \n", "my.csv")
-    docs = docs_of(read_texts(path, CsvLayout(label_separator="|")))
-    assert [[k for k, v in doc.cats.items() if v] for doc in docs] == [["A", "B"], [], ["B"]]
+def test_as_many_labels_as_texts_are_no_labels(tmp_path: Path) -> None:
+    rows = "".join(f"a,{i}\n" for i in range(30))
+    with pytest.raises(ValueError, match="30 different labels in 30 texts, such as '0', '1', '10'"):
+        read(tmp_path, f"text,label\n{rows}", "my.csv")
+    assert len(read(tmp_path, f"text,label\n{rows}{rows}", "my.csv")) == 60
+    with pytest.raises(ValueError, match="or give --max-labels"):
+        read(tmp_path, f"text,label\n{rows}{rows}", "my.csv", max_labels=29)
+
+
+# Formats
 
 
 @pytest.mark.parametrize(
@@ -631,21 +391,143 @@ def test_a_field_may_hold_several_labels_or_none(tmp_path: Path) -> None:
         ("x.txt", CONLL, "conll"),
         ("x.txt", DOCUMENTS, "conll"),
         ("x.txt", "\n# id 3\nEU\tB-ORG\t0\n", "conll"),
-        ("x.json", '{"text": "a O"}\n', "jsonl"),
-        ("x.json", '[\n{"text": "a"}\n]', "jsonl"),
+        ("x.txt", "EU|B-ORG won|O\n", "conll"),
+        ("x", '{"text": "a O"}\n', "jsonl"),
+        ("x", '[\n{"text": "a"}\n]', "jsonl"),
         ("x.txt", "[\t0\t1\tO\n", "conll"),
         ("x.txt", "{ O\n", "conll"),
         ("x.tsv", "text\tlabel\n", "csv"),
         ("x.tsv", "EU\tB-ORG\n", "conll"),
+        ("x", "#\ttext\tlabel\n", "csv"),
+        ("x", "# ,text,label\n", "csv"),
     ],
 )
 def test_formats_are_told_by_suffix_or_content(
     tmp_path: Path, name: str, content: str, expected: str
 ) -> None:
-    assert guess_format(write(tmp_path, content, name), CsvLayout(), LAYOUT) == expected
+    assert guess_format(write(tmp_path, content, name), Reading()) == expected
     path = tmp_path / f"{name}.gz"
     path.write_bytes(gzip.compress(content.encode("utf8")))
-    assert guess_format(path, CsvLayout(), LAYOUT) == expected
+    assert guess_format(path, Reading()) == expected
+
+
+def test_texts_with_tokens_are_no_tagged_tokens(tmp_path: Path) -> None:
+    """Prodigy's lines have both."""
+    record = {**PRODIGY, "tokens": [{"text": "Anna", "start": 0, "end": 4, "id": 0}]}
+    assert not has_tagged_tokens(write(tmp_path, json.dumps(record), "my.jsonl"))
+    assert not has_tagged_tokens(write(tmp_path, "", "my.jsonl"))
+
+
+# What can't be read: name and content of a file, and what the message says.
+TOOL = {"text": "Anna", "annotations": [{"label": 7, "start_offset": 0, "end_offset": 4}]}
+TWO = {**TASK, "annotations": [{"result": []}, {"result": [1]}]}
+CASES: list[tuple[str, str, str]] = [
+    ("my.conll", "a O\nb\n", ":2: expected 2 columns as lines before, found 1 in 'b'"),
+    ("my.conll", "a\n", ":1: expected a token and its tag, found one column in 'a'"),
+    ("my.conll", "a\tO\n \tO\n", ":2: expected a token in the first column, found ''"),
+    ("my.conll", "a PER\n", ":1: .* found 'PER' in 'a PER'.*write I-PER if the tags are IO"),
+    ("my.conll", "a B-\n", ":1: .* found 'B-'"),
+    ("my.conll", "\n\n", ": expected tagged tokens, found none"),
+    ("my.conll", "a B-A\nb O\nc U-A\n", ":1: expected a tag I-, L- or E-A after 'B-A', found 'O'"),
+    ("my.conll", "a U-A\nb B-A\n\nc L-A\n", ":2: .* found the end of the sentence"),
+    ("my.conll", "a U-A\nb B-A\n", ":2: .* found the end of the sentence"),
+    ("my.conll", "a U-A\nb B-A\nc L-B\n", ":2: .* after 'B-A', found 'L-B'"),
+    ("my.conll", "a U-A\nb I-A\n", ":2: expected B-, U-, S- or O where no .* found 'I-A'"),
+    ("my.conll", "a\tN\tB-P\n\n#\tN\tX\nc\tN\tO\n", ":3: expected the tag O, .* found 'X'"),
+    ("my.conll", "a B-A\rb I-A\r\rx O\r", ":1: expected lines that end with a line feed"),
+    ("my.conll", "1-2\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1-2' and others"),
+    ("my.conll", "1.1\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1.1' and others"),
+    ("my.txt", "A plain text.\n", "Cannot tell the format of|my.txt"),
+    ("my.txt", "", "Cannot tell the format of|my.txt"),
+    ("my.json", json.dumps(TOOL), ":1: .* an old export of doccano, .* as JSONL with text labels"),
+    ("my.json", '[{"id": 0, "paragraphs": []}]', ":1: .* Use spacy convert instead"),
+    ("my.json", json.dumps(TWO), ":1: found 2 annotations that differ"),
+    ("my.json", '{"text": "a"}\n{"text": "b", "label": []}', "found none in 2 texts"),
+    ("my.json", '{"text": " ", "label": "A"}', ": expected texts, found none"),
+    ("my.csv", "a,b\nc,d\n", ":1: expected a header with the columns 'text' and 'label', found"),
+    ("my.csv", "", ":1: expected a header"),
+    ("my.csv", "text,label\n", ": expected texts, found none"),
+    ("my.csv", "text,label\na,A\nb,c,A\n", ":3: expected 2 fields as in the header, found 3"),
+    ("my.csv", 'text,label\n"a\nb",A\nb, \n', ":4: expected a label in the column 'label'"),
+    ("my.csv", 'text,label\na,A\n"b\n', ":3: expected CSV, found unexpected end of data"),
+    ("my.csv", "text,label\nin,O\nLondon,B-geo\n", "found tags of tokens: 'B-geo', 'O'"),
+]
+# Second lines, and what the message expects.
+LINES = {
+    '{"text": "b"}': '"cats", "label" or "labels" as',
+    '{"text": "hi \\ud83d"}': r".* found '\\ud83d' at position 3, .* half of a",
+    "{": r"a JSON object on each line, found '\{'",
+    '[{"text": "a"}]': "a JSON object on each line, found",
+    '{"words": ["a"]}': """a string as "text", found None among .*'words'""",
+    '{"text": "a", "spans": 3}': 'as "spans" something like .*; found 3',
+    '{"text": "a", "cats": ["A"]}': r'as "cats" something like .*; found \[',
+    '{"text": "a", "cats": {"A": 2}}': "true, false or a number from 0 to 1",
+    '{"text": "a", "cats": {"A": NaN}}': "true, false or a number from 0 to 1",
+    '{"text": "a", "label": [[0, "X"]]}': r"an entity like .*found \[0, 'X'\]",
+    '{"text": "a", "label": [[0, 1, 2]]}': r"an entity like .*found \[0, 1, 2\]",
+    '{"text": "a", "spans": [{"start": 0}]}': r"an entity like .*\{'start': 0\}",
+    '{"text": "a", "label": true}': 'as "label" something like .*found True',
+    "[" * 100_000: "a JSON object on each line",
+}
+TOKENS = {
+    '{"tokens": ["a", "b"], "ner_tags": ["O"]}': 'expected "tokens" and as many "ner_tags"',
+    '{"tokens": ["a"]}': 'expected "tokens" and as many "ner_tags"',
+    '{"tokens": "a", "ner_tags": "O"}': 'expected "tokens" and as many "ner_tags"',
+    '{"tokens": ["a"], "ner_tags": ["PER"]}': "expected a token and a tag .*'PER'",
+    '{"tokens": [" "], "ner_tags": ["O"]}': "expected a token and a tag .*' ' and 'O'",
+    '{"tokens": ["a"], "ner_tags": [1.5]}': "expected a tag, found 1.5",
+    '{"tokens": ["a"], "ner_tags": [true]}': "expected a tag, found True",
+    '{"tokens": ["a"], "ner_tags": [1]}': "the tags are numbers.*--labels O,B-PER",
+    "[1": "expected a JSON object",
+}
+GOOD, GOOD_TOKENS = '{"text": "a", "label": "A"}', '{"tokens": ["a"], "ner_tags": ["O"]}'
+CASES += [("my.json", f"{GOOD}\n{x}\n", f":2: expected {error}") for x, error in LINES.items()]
+CASES += [("my.json", f"{GOOD_TOKENS}\n{x}\n", f":2: {error}") for x, error in TOKENS.items()]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), CASES)
+def test_what_is_wrong_is_named_with_file_and_line(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"(?s){re.escape(name)}.*{message}"):
+        read(tmp_path, content, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "settings", "message"),
+    [
+        ("my.conll", CONLL, {"docs": "documents"}, ":1: expected a line '-DOCSTART-' before"),
+        ("my.conll", "a O\n", {"layout": Layout(tag_column=3)}, "column 4, but there are only 2"),
+        ("my.conll", "a B-A\nb O\n\nc I-A\n", {"strict": True}, ":4: found I- tag .*: 'I-A'"),
+        ("my.json", json.dumps({**PRODIGY, "label": [[0, 3, "X"]]}), {"strict": True}, ":1: f.*'A"),
+        ("my.json", '{"text": " ", "label": "A"}', {"strict": True}, ":1: found text without wor"),
+        ("my.json", '{"tokens": ["a"], "tags": [2]}', {"labels": ["O"]}, ":1: there is no tag 2"),
+        ("my.conll", "a O\n", {"docs": "0"}, "--docs must be sentences, documents, full-stops or"),
+        ("my.conll", "a O\n", {"offsets": "bytes"}, "Expected as --offsets characters, utf16,"),
+    ],
+)
+def test_settings_refuse_what_does_not_fit(
+    tmp_path: Path, name: str, content: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        docs_of(read(tmp_path, content, name, **settings))
+
+
+@pytest.mark.parametrize("delimiter", [";;", "", "\n"])
+def test_a_delimiter_is_one_character(delimiter: str) -> None:
+    with pytest.raises(ValueError, match="Expected one character as the delimiter"):
+        CsvLayout(delimiter=delimiter)
+
+
+def test_a_text_that_spacy_does_not_take_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NLP, "max_length", 10)
+    with pytest.raises(ValueError, match=r"my\.jsonl:1: expected a text of at most 10 characters"):
+        docs_of(read_json(tmp_path, PRODIGY))
+
+
+# Splits
 
 
 @given(st.integers(4, 60), st.integers(0, 5))
@@ -665,16 +547,25 @@ def test_splits_of_tenths_are_as_large_as_they_say() -> None:
     assert split_items(range(99), [0.5, 0.5], 0) != split_items(range(99), [0.5, 0.5], 1)
 
 
-def test_counts_are_of_the_docs_that_pass() -> None:
-    doc = Doc(NLP.vocab, words=["EU", "x"], ents=["B-ORG", "O"])
-    doc.cats = {"A": 1.0, "B": 0.0}
-    counts = Counts()
-    assert list(counts.watch([doc, doc])) == [doc, doc]
-    assert (counts.docs, counts.tokens) == (2, 4)
-    assert (counts.entities, counts.cats) == ({"ORG": 2}, {"A": 2})
+@pytest.mark.parametrize(
+    ("number", "shares", "message"),
+    [
+        (10, [1.0], "two or three shares above 0"),
+        (10, [0.8, 0.3], "two or three shares above 0"),
+        (10, [0.5, 0.5, 0.0], "two or three shares above 0"),
+        (10, [0.25] * 4, "two or three shares above 0"),
+        (5, [0.8, 0.1, 0.1], "dev would be empty: there are 5"),
+        (1, [0.5, 0.5], "would be empty: there is 1 document"),
+    ],
+)
+def test_splits_that_cannot_be_are_refused(number: int, shares: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        split_items(range(number), shares, 0)
 
 
 # A contract: what docs hold, written in any scheme or as offsets, is what is read back.
+
+
 WORDS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=6)
 CHUNKS = st.tuples(st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["", "PER", "a-b"]))
 SENTENCES = st.lists(CHUNKS, min_size=1, max_size=5)
@@ -713,7 +604,7 @@ def test_docs_come_back_from_conll(corpus: list[Any], scheme: str) -> None:
         for d in docs
     )
     with TemporaryDirectory() as folder:
-        source = read_tagged(write(Path(folder), content), LAYOUT)
+        source = read(Path(folder), content)
     found = docs_of(source)
     assert source.problems == []
     assert [words(doc) for doc in found] == [words(doc) for doc in docs]
@@ -744,10 +635,11 @@ WHOLE = {
     "x.jsonl": json.dumps(PRODIGY) + "\n" + json.dumps({"text": "Rome", "label": [[0, 4, "L"]]}),
     "x.json": json.dumps([TASK, TASK], indent=1),
     "x.csv": 'text,label\nEU won,A\n"Anna, Paz",B\n',
-    "x.tokens": '{"tokens": ["EU", "won"], "ner_tags": ["B-ORG", "O"]}\n' * 2,
+    "x.ndjson": '{"tokens": ["EU", "won"], "ner_tags": ["B-ORG", "O"]}\n' * 2,
 }
 
 
+@settings(max_examples=25)
 @pytest.mark.parametrize("name", WHOLE)
 @given(
     start=st.integers(0, 200),
@@ -768,7 +660,7 @@ def test_a_damaged_file_is_refused_or_its_entities_stand_in_it(
         path = Path(folder) / name
         path.write_bytes(content)
         try:
-            docs = docs_of(read(path))
+            docs = docs_of(read_source(path, Reading()))
         except ValueError as error:
             assert name in str(error)
             return

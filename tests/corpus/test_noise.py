@@ -170,11 +170,6 @@ def test_tokens_that_stay_keep_their_norm() -> None:
     assert [token.norm_ for token in copied] == ["i", "cx", "not", "go"]
 
 
-def test_text_of_another_length_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"Expected a text of 2 characters .* one of 3"):
-        with_text(NLP.make_doc("ab"), "abc")
-
-
 def test_example_of_two_texts_is_refused() -> None:
     example = Example(NLP.make_doc("ab c"), NLP.make_doc("abcd"))
     with pytest.raises(ValueError, match=r"found 3 and 4 visible ones, in 'abcd'"):

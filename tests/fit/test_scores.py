@@ -1,22 +1,22 @@
 """Scores with intervals."""
 
-from pathlib import Path
-
 import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose
+from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.corpus.evaluation import known_entities
 from spacy_multihash.fit.scores import (
+    TextMistake,
     count_sentences,
     f1_interval,
-    folder_size,
     score_entities,
     score_texts,
+    text_mistakes,
 )
 from tests.helpers.corpora import make_docs
 
@@ -100,8 +100,33 @@ def test_scores_of_texts_are_those_of_spacy(exclusive: bool) -> None:
         assert_allclose(of_label.f, expected["cats_f_per_type"][label]["f"])
 
 
-def test_size_is_that_of_all_files(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "b").write_bytes(b"123")
-    (tmp_path / "c").write_bytes(b"12")
-    assert folder_size(tmp_path) == 5
+def test_mistakes_of_texts_are_wrong_labels_the_most_confident_first() -> None:
+    nlp = spacy.blank("en")
+    scores = {
+        "right": {"A": 0.9, "B": 0.1},
+        "unsure": {"A": 0.4, "B": 0.6},
+        "sure": {"A": 0.1, "B": 0.9},
+    }
+
+    @Language.component("scores_for_tests")
+    def give(doc: Doc) -> Doc:
+        doc.cats = scores[doc.text]
+        return doc
+
+    nlp.add_pipe("scores_for_tests")
+
+    def mistakes_of(**gold: float) -> list[TextMistake]:
+        examples = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in scores]
+        for example in examples:
+            example.y.cats = gold
+        return text_mistakes(nlp, examples)
+
+    assert mistakes_of(A=1.0, B=0.0) == [
+        (0.9, ["A"], ["B"], "sure"),
+        (0.6, ["A"], ["B"], "unsure"),
+    ]
+    assert mistakes_of(A=1.0, B=1.0) == [  # each lacks a label
+        (0.9, ["A", "B"], ["A"], "right"),
+        (0.9, ["A", "B"], ["B"], "sure"),
+        (0.6, ["A", "B"], ["B"], "unsure"),
+    ]

@@ -16,7 +16,7 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import Result
 
 from spacy_multihash.cli.importance import importance, importance_cli
-from spacy_multihash.corpus.read import model_docs
+from spacy_multihash.corpus.read import model_examples, tokens_of
 from spacy_multihash.embed.find import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.inspection.importance import (
     EmbeddingImportance,
@@ -326,7 +326,7 @@ def test_command_shows_the_norms_that_the_pipeline_computes(tmp_path: Path) -> N
     path = write_corpus(tmp_path / "docs.spacy", docs)
     found = importance(tmp_path / "model", path, ALL)[0]
     assert {symbol.text for symbol in found.largest} == {"i", "do", "not", "know"}
-    (doc,) = model_docs(spacy.blank("en"), path)
+    (doc,) = tokens_of(model_examples(spacy.blank("en"), path))
     assert [token.pos_ for token in doc] == ["X"] * 4
 
 

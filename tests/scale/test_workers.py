@@ -129,19 +129,12 @@ def test_processes_end_with_the_command_ignore_interrupts_and_need_no_dask(
 
 def test_missing_dask_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy_multihash.scale.cluster", None)
-    with pytest.raises(ImportError, match="--dask needs a package.*pip install"):
+    with pytest.raises(ModuleNotFoundError, match="scale.cluster"):
         with open_workers(dask="tcp://127.0.0.1:8786"):
             pass
 
 
-@pytest.mark.parametrize(
-    ("workers", "dask", "message"),
-    [
-        (0, None, "workers must be a"),
-        (2, "tcp://127.0.0.1:8786", "either a number of workers or the address"),
-    ],
-)
-def test_wrong_workers_are_refused(workers: int, dask: str | None, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        with open_workers(workers, dask):
+def test_workers_are_processes_or_those_of_dask() -> None:
+    with pytest.raises(ValueError, match="either a number of workers or the address"):
+        with open_workers(2, "tcp://127.0.0.1:8786"):
             pass

@@ -1,0 +1,127 @@
+"""The folder of a run of `fit`: its files, and which of its steps are done."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Optional
+
+import srsly
+
+from ..common.files import write_json
+from ..scale.source import digest_of
+from .training import History
+
+_FILES = ("data", "dev", "test", "code")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What decides what a pipeline is: the options of the command.
+
+    overrides (Mapping[str, Any]): Of the config.
+    """
+
+    data: Path
+    dev: Optional[Path]
+    test: Optional[Path]
+    lang: str
+    textcat: bool = False
+    vectors: Optional[str] = None
+    max_size: Optional[str] = None
+    compress: bool = False
+    seed: int = 0
+    code: Optional[Path] = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all options, with a digest of each file in place of its path."""
+        paths = {name: getattr(self, name) for name in _FILES}
+        return {**asdict(self), **{name: path and digest_of(path) for name, path in paths.items()}}
+
+
+class Run:
+    """A folder in which a pipeline is fitted, step by step.
+
+    fit.json in it has the options, and what came of each step that is done. A step that was
+    interrupted begins anew, and training at its last evaluation.
+    """
+
+    def __init__(self, folder: Path, options: Options, *, force: bool = False) -> None:
+        """Open a folder, or plan a new one. With force, `clear` removes a run of other options.
+
+        Raises ValueError if the folder has something else than a run with the same options.
+        """
+        self.folder, self.options = folder, options
+        self.config, self.model = folder / "config.cfg", folder / "model"
+        self.baseline, self.checkpoint = folder / "baseline", folder / "training.npz"
+        self.record_path = folder / "fit.json"
+        self.record: dict[str, Any] = {"options": options.as_json(), "done": {}}
+        self.in_training: Optional[tuple[Path, History]] = None
+        for path in filter(None, (options.data, options.dev, options.test)):
+            if folder.resolve() in path.resolve().parents:
+                raise ValueError(f"{path} is in {folder}, which is written. Give another --output.")
+        if self.record_path.is_file():
+            earlier = srsly.read_json(self.record_path)
+            changed = _changes(earlier["options"], self.record["options"])
+            if not changed:
+                self.record = earlier
+            elif not force:
+                raise ValueError(
+                    f"{folder} has a run with other options: {', '.join(changed)}. Give another "
+                    "--output, or --force to start anew."
+                )
+        elif folder.exists() and any(folder.iterdir()):
+            raise ValueError(
+                f"{folder} is not empty, and has no run of this command. Give another --output."
+            )
+
+    def corpus(self, name: str) -> Path:
+        """Return the path of a split."""
+        return self.folder / "corpus" / f"{name}.spacy"
+
+    def step(self, name: str, function: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401
+        """Take a step, a function of this run and more, unless it's done. Return what came of it.
+
+        If the first step fails, nothing is left of it.
+        """
+        done = self.record["done"]
+        if name in done:
+            return done[name]
+        was_there, is_new = self.folder.exists(), not self.record_path.exists()
+        if is_new:
+            write_json(self.record_path, self.record)
+        try:
+            done[name] = function(self, *args)
+        except Exception:
+            if is_new:
+                self.record_path.unlink()
+            if not was_there:
+                self.folder.rmdir()
+            raise
+        write_json(self.record_path, self.record)
+        return done[name]
+
+    def clear(self) -> None:
+        """Remove the files of an earlier run with other options."""
+        if srsly.read_json(self.record_path)["options"] == self.record["options"]:
+            return
+        write_json(self.record_path, self.record)  # first, so that nothing of the rest is done
+        for name in ("model", "baseline", "package"):
+            rmtree(self.folder / name, ignore_errors=True)
+        for name in ("config.cfg", "training.npz", "report.html", "scores.json"):
+            (self.folder / name).unlink(missing_ok=True)
+
+
+def _changes(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Name the options that differ."""
+    changes = []
+    for name, value in now.items():
+        former = earlier.get(name)
+        option = "DATA" if name == "data" else f"--{name.replace('_', '-')}"
+        if former != value:
+            is_file = name in _FILES
+            changes.append(
+                f"{option} has changed" if is_file else f"{option} was {former}, is {value}"
+            )
+    return changes
