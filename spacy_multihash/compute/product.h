@@ -51,7 +51,12 @@ INLINE void block(const int R, const int C, const float *const *rows, ptrdiff_t 
 /* The same for n rows. */
 static void blocks(int n, int C, const float *const *rows, ptrdiff_t K, const float *W,
                    const float *b, int piece, float *Y, uint8_t *which, ptrdiff_t ld) {
+    /* Meanwhile the next columns come from a cache that is farther away */
+    const ptrdiff_t share = (C * K * ROWS + n - 1) / n;
+    const float *next = W + C * K;
     for (int i = 0; i < n; i += ROWS, rows += ROWS, Y += ROWS * ld) {
+        for (ptrdiff_t k = 0; k < share; k += 16) __builtin_prefetch(next + k);
+        next += share;
         uint8_t *mark = which ? which + i * ld : NULL;
         const int R = n - i < ROWS ? n - i : ROWS;
 #define CASE(r, c) \
