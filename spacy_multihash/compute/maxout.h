@@ -22,24 +22,24 @@ static void neighbours(const Docs *docs, int mine, int theirs, int window, ptrdi
     }
 }
 
+enum { TILE = 12 };
+
 typedef struct {
-    int most;             /* rows of a run */
-    ptrdiff_t *index;     /* (RUN, 2 * window + 1) */
+    ptrdiff_t *index;     /* (most, 2 * window + 1) */
     const float **rows;   /* (most) the windows of rows, (2 * window + 1) * nI each */
     float *copies;        /* (most, (2 * window + 1) * nI) of windows that don't lie in one piece */
 } Windows;
 
-static int allocate(const Layer *l, Windows *w) {
+static int allocate(const Layer *l, int most, Windows *w) {
     const size_t S = 2 * (size_t)l->window + 1, K = S * l->nI;
-    w->most = run_of(l->dilation > 1 ? (int)K : l->nI);
-    w->index = malloc(RUN * (S * sizeof(ptrdiff_t) + sizeof(float *)) + 4 * w->most * K);
+    w->index = malloc(most * (S * sizeof(ptrdiff_t) + sizeof(float *) + 4 * K));
     if (!w->index) return -1;
-    w->rows = (const float **)(w->index + RUN * S);
-    w->copies = (float *)(w->rows + RUN);
+    w->rows = (const float **)(w->index + most * S);
+    w->copies = (float *)(w->rows + most);
     return 0;
 }
 
-/* Finds the windows of n rows of X, n <= most. */
+/* Finds the windows of n rows of X. */
 static void point_to(const Layer *l, const Docs *docs, const float *X, ptrdiff_t first, int n,
                      Windows *w) {
     const int S = 2 * l->window + 1;
@@ -104,11 +104,11 @@ static float sum_of_products(const float *x, const float *y, int n) {
 /* Y (last - first rows of nO). Training also keeps which, Xhat and scale, of the same rows. */
 static int maxout(const Layer *l, const Docs *docs, const float *X, ptrdiff_t first, ptrdiff_t last,
                   const float *mask, float *Y, uint8_t *which, float *Xhat, float *scale) {
-    const int nO = l->nO;
+    const int nO = l->nO, most = run_of((l->dilation > 1 ? 2 * l->window + 1 : 1) * l->nI);
     Windows w;
-    if (allocate(l, &w)) return -1;
-    for (ptrdiff_t run = first; run < last; run += w.most) {
-        const int n = (int)(last - run < w.most ? last - run : w.most);
+    if (allocate(l, most, &w)) return -1;
+    for (ptrdiff_t run = first; run < last; run += most) {
+        const int n = (int)(last - run < most ? last - run : most);
         point_to(l, docs, X, run, n, &w);
         largest(l, w.rows, n, Y, which);
         for (int i = 0; i < n; i++, Y += nO) {
@@ -154,71 +154,113 @@ static void back_to_sums(const Layer *l, ptrdiff_t n, const float *dY, const flo
     }
 }
 
-/* dx (T vectors) += sum over outputs of d times the weights of the largest piece */
-INLINE void input_tile(const int T, const Layer *l, const float *d, const uint8_t *which,
-                       const float *W, size_t K, float *dx) {
-    const size_t stride = l->nP * K, piece = l->nP > 1 ? K : 0;
-    vec even[4], odd[4];
-    UNROLL for (int t = 0; t < T; t++) even[t] = odd[t] = zero();
-    int o = 0;
-    for (; o + 2 <= l->nO; o += 2) {
-        const float *w = W + o * stride + which[o] * piece;
-        const float *v = W + (o + 1) * stride + which[o + 1] * piece;
-        UNROLL for (int t = 0; t < T; t++) even[t] += d[o] * load(w + t * VL);
-        UNROLL for (int t = 0; t < T; t++) odd[t] += d[o + 1] * load(v + t * VL);
+/* Going back, only the largest piece of an output has a gradient, and a ReLU of 0 has none. So all
+   gradients are sums of few terms: a number of d times a row of weights or of the input. */
+typedef struct {
+    int32_t row;
+    float d;
+} Term;
+
+/* Rows are read in tiles of so many vectors. */
+INLINE int tile_of(int width) { return width >= TILE * VL ? TILE : width >= 4 * VL ? 4 : 1; }
+INLINE size_t whole_vectors(size_t width) { return (width + VL - 1) / VL * VL; }
+INLINE float *aligned(void *memory) { return (float *)(((uintptr_t)memory + 63) & ~(uintptr_t)63); }
+
+/* Copies row i of n to its tiles: one tile of all rows after the other. */
+static void pack(const float *row, int i, int n, int width, float *tiles) {
+    for (int k = 0, T; k < width; k += T * VL) {
+        T = tile_of(width - k);
+        const int size = width - k < T * VL ? width - k : T * VL;
+        float *tile = tiles + (size_t)k * n + (size_t)i * T * VL;
+        memcpy(tile, row + k, 4 * (size_t)size);
+        memset(tile + size, 0, 4 * (size_t)(T * VL - size));
     }
-    if (o < l->nO) {
-        const float *w = W + o * stride + which[o] * piece;
-        UNROLL for (int t = 0; t < T; t++) even[t] += d[o] * load(w + t * VL);
-    }
-    UNROLL for (int t = 0; t < T; t++) store(dx + t * VL, load(dx + t * VL) + (even[t] + odd[t]));
 }
 
-/* For each of n rows, dX[i] += d[index[i * S]] times the weights of one row of the window */
-static void add_inputs(const Layer *l, const float *d, const uint8_t *which, const float *W,
-                       size_t K, const ptrdiff_t *index, int S, int n, float *dX, ptrdiff_t ld) {
-    const int nI = l->nI, nO = l->nO;
-    ptrdiff_t k = 0;
-#define TILES(T)                                                                              \
-    for (; k + (T) * VL <= nI; k += (T) * VL)                                                 \
-        for (int i = 0; i < n; i++)                                                           \
-            if (index[i * S] >= 0)                                                            \
-                input_tile(T, l, d + index[i * S] * nO, which + index[i * S] * nO, W + k, K,  \
-                           dX + i * ld + k);
-    TILES(4)
-    TILES(1)
-#undef TILES
-    for (; k < nI; k++)
+INLINE void sum_tile(const int T, const Term *terms, int m, const float *tile, int width,
+                     float *out) {
+    vec even[TILE], odd[TILE];
+    UNROLL for (int t = 0; t < T; t++) even[t] = odd[t] = zero();
+    int j = 0;
+    if (T < TILE)
+        for (; j + 2 <= m; j += 2) {
+            const float *x = tile + (ptrdiff_t)terms[j].row * T * VL;
+            const float *y = tile + (ptrdiff_t)terms[j + 1].row * T * VL;
+            UNROLL for (int t = 0; t < T; t++) even[t] += terms[j].d * load(x + t * VL);
+            UNROLL for (int t = 0; t < T; t++) odd[t] += terms[j + 1].d * load(y + t * VL);
+        }
+    for (; j < m; j++) {
+        const float *x = tile + (ptrdiff_t)terms[j].row * T * VL;
+        UNROLL for (int t = 0; t < T; t++) even[t] += terms[j].d * load(x + t * VL);
+    }
+    if (width < VL) {
+        float lanes[VL];
+        store(lanes, even[0] + odd[0]);
+        for (int i = 0; i < width; i++) out[i] += lanes[i];
+        return;
+    }
+    UNROLL for (int t = 0; t < T; t++) store(out + t * VL, load(out + t * VL) + (even[t] + odd[t]));
+}
+
+/* out (width, up to a tile) += the sum of m terms */
+static void add_terms(const Term *terms, int m, const float *tile, int width, float *out) {
+    switch (tile_of(width)) {
+        case TILE: sum_tile(TILE, terms, m, tile, width, out); break;
+        case 4: sum_tile(4, terms, m, tile, width, out); break;
+        default: sum_tile(1, terms, m, tile, width, out);
+    }
+}
+
+/* Lists the terms of a row of d (nO), whose rows are weights. */
+static int terms_of(const Layer *l, const float *d, const uint8_t *which, Term *terms) {
+    int m = 0;
+    for (int o = 0; o < l->nO; o++) { /* no branch, which nobody could predict */
+        terms[m].row = o * l->nP + (l->nP > 1 ? which[o] : 0);
+        terms[m].d = d[o];
+        m += !l->relu || which[o];
+    }
+    return m;
+}
+
+/* dX[i] += the terms of row index[i * S], for n rows and the weights of one row of the window */
+static void add_inputs(const Layer *l, const Term *terms, const int *counts, const float *tiles,
+                       const ptrdiff_t *index, int S, int n, float *dX) {
+    const int nI = l->nI;
+    for (int k = 0; k < nI; k += tile_of(nI - k) * VL)
         for (int i = 0; i < n; i++) {
-            if (index[i * S] < 0) continue;
-            const float *di = d + index[i * S] * nO;
-            const uint8_t *piece = which + index[i * S] * nO;
-            float sum = 0;
-            for (int o = 0; o < nO; o++)
-                sum += di[o] * W[((size_t)o * l->nP + (l->nP > 1 ? piece[o] : 0)) * K + k];
-            dX[i * ld + k] += sum;
+            const ptrdiff_t row = index[i * S];
+            if (row >= 0)
+                add_terms(terms + row * l->nO, counts[row], tiles + (size_t)k * l->nO * l->nP,
+                          nI - k, dX + (size_t)i * nI + k);
         }
 }
 
 /* Goes back to the input: dX (last - first rows of nI). dY is the gradient by the residual. */
 static int back_to_input(const Layer *l, const Docs *docs, const float *d, const uint8_t *which,
                          const float *dY, ptrdiff_t first, ptrdiff_t last, float *dX) {
-    const int S = 2 * l->window + 1, nI = l->nI;
-    const size_t K = (size_t)S * nI;
-    Windows w;
-    if (allocate(l, &w)) return -1;
+    const int S = 2 * l->window + 1, nI = l->nI, nO = l->nO, rows = nO * l->nP;
+    const size_t of_tiles = rows * whole_vectors(nI);
+    ptrdiff_t room = 1;
+    ptrdiff_t *index = malloc(RUN * S * sizeof *index + 64 + 4 * S * of_tiles);
+    int *counts = malloc(room * (sizeof *counts + nO * sizeof(Term))); /* terms are behind them */
+    if (!index || !counts) goto failed;
+    float *tiles = aligned(index + RUN * S);
+    for (int s = 0; s < S; s++)
+        for (int r = 0; r < rows; r++)
+            pack(l->W + ((size_t)r * S + s) * nI, r, rows, nI, tiles + s * of_tiles);
     memset(dX, 0, 4 * (size_t)(last - first) * nI);
     if (docs->pad && first == 0) { /* the padding is read by all windows that reach beyond */
-        ptrdiff_t rows = 1;
-        for (ptrdiff_t doc = 0; doc < docs->D; doc++) rows += docs->lengths[doc] + 2 * docs->after;
-        for (ptrdiff_t run = 0; run < rows; run += RUN) {
-            const ptrdiff_t n = rows - run < RUN ? rows - run : RUN;
-            neighbours(docs, docs->after, docs->before, l->window, l->dilation, run, n,
-                       w.index);
+        ptrdiff_t M = 1;
+        for (ptrdiff_t doc = 0; doc < docs->D; doc++) M += docs->lengths[doc] + 2 * docs->after;
+        for (ptrdiff_t run = 0; run < M; run += RUN) {
+            const ptrdiff_t n = M - run < RUN ? M - run : RUN, here = 0;
+            neighbours(docs, docs->after, docs->before, l->window, l->dilation, run, n, index);
             for (ptrdiff_t i = 0; i < n * S; i++) {
                 const ptrdiff_t row = run + i / S;
-                if (w.index[i] >= 0) continue;
-                add_inputs(l, d, which, l->W + i % S * nI, K, &row, 1, 1, dX, nI);
+                if (index[i] >= 0) continue;
+                Term *terms = (Term *)(counts + room);
+                *counts = terms_of(l, d + row * nO, which + row * nO, terms);
+                add_inputs(l, terms, counts, tiles + i % S * of_tiles, &here, 1, 1, dX);
                 for (int k = 0; l->residual && i % S == l->window && k < nI; k++)
                     dX[k] += dY[row * nI + k];
             }
@@ -226,72 +268,89 @@ static int back_to_input(const Layer *l, const Docs *docs, const float *d, const
     }
     for (ptrdiff_t run = first; run < last; run += RUN, dX += (size_t)RUN * nI) {
         const int n = (int)(last - run < RUN ? last - run : RUN);
+        ptrdiff_t low = PTRDIFF_MAX, high = 0; /* the rows that the run is read by */
         neighbours(docs, docs->before, docs->after, l->window, -(ptrdiff_t)l->dilation, run, n,
-                   w.index);
-        for (int s = 0; s < S; s++)
-            add_inputs(l, d, which, l->W + (size_t)s * nI, K, w.index + s, S, n, dX, nI);
-        for (int i = 0; l->residual && i < n; i++) {
-            const ptrdiff_t row = w.index[i * S + l->window];
-            if (row >= 0)
-                for (int k = 0; k < nI; k++) dX[(size_t)i * nI + k] += dY[row * nI + k];
+                   index);
+        for (int i = 0; i < n * S; i++) {
+            if (index[i] < 0) continue;
+            if (index[i] < low) low = index[i];
+            if (index[i] >= high) high = index[i] + 1;
         }
+        if (high - low > room) {
+            free(counts);
+            room = high - low;
+            counts = malloc(room * (sizeof *counts + nO * sizeof(Term)));
+            if (!counts) goto failed;
+        }
+        Term *terms = (Term *)(counts + room);
+        for (ptrdiff_t row = low; row < high; row++)
+            counts[row - low] =
+                terms_of(l, d + row * nO, which + row * nO, terms + (row - low) * nO);
+        for (int i = 0; i < n * S; i++) {
+            if (index[i] < 0) continue;
+            for (int k = 0; l->residual && i % S == l->window && k < nI; k++)
+                dX[(size_t)(i / S) * nI + k] += dY[index[i] * nI + k];
+            index[i] -= low;
+        }
+        for (int s = 0; s < S; s++)
+            add_inputs(l, terms, counts, tiles + s * of_tiles, index + s, S, n, dX);
     }
-    free(w.index);
+    free(counts);
+    free(index);
     return 0;
+failed:
+    free(counts);
+    free(index);
+    return -1;
 }
 
-/* g (T vectors) += sum over n rows of values[j] times rows[places[j]] */
-INLINE void weight_tile(const int T, const float *values, const int *places, int n,
-                        const float *const *rows, ptrdiff_t k, float *g) {
-    vec acc[12];
-    UNROLL for (int t = 0; t < T; t++) acc[t] = load(g + t * VL);
-    for (int j = 0; j < n; j++) {
-        const float *x = rows[places[j]] + k;
-        UNROLL for (int t = 0; t < T; t++) acc[t] += values[j] * load(x + t * VL);
-    }
-    UNROLL for (int t = 0; t < T; t++) store(g + t * VL, acc[t]);
-}
-
-/* Adds to the gradients of the parameters of the outputs [low, high), from N rows. */
+/* Adds to the gradients of the parameters of the outputs [low, high), from N rows. The tiles of a
+   run stay in the cache next to the core while all outputs read them. */
 static int back_to_weights(const Layer *l, const Docs *docs, const float *X, ptrdiff_t N,
                            const float *d, const uint8_t *which, const float *dY, const float *Xhat,
                            int low, int high, float *dW, float *db, float *dG, float *dbeta) {
-    const int nO = l->nO, nP = l->nP;
-    const ptrdiff_t K = (2 * (ptrdiff_t)l->window + 1) * l->nI;
-    int places[RUN];
-    float values[RUN];
+    const int nO = l->nO, nP = l->nP, pieces = (high - low) * nP;
+    const int K = (2 * l->window + 1) * l->nI;
     Windows w;
-    if (allocate(l, &w)) return -1;
-    for (ptrdiff_t run = 0; run < N; run += w.most) {
-        const int n = (int)(N - run < w.most ? N - run : w.most);
+    if (allocate(l, RUN, &w)) return -1;
+    /* By output and piece: the number of terms, and the terms, whose rows are windows of the run */
+    int *counts = malloc(pieces * (sizeof *counts + RUN * sizeof(Term)) + 64 +
+                         4 * RUN * whole_vectors(K));
+    if (!counts) {
+        free(w.index);
+        return -1;
+    }
+    Term *terms = (Term *)(counts + pieces);
+    float *tiles = aligned(terms + (size_t)pieces * RUN);
+    dW += (size_t)low * nP * K;
+    db += low * nP;
+    for (ptrdiff_t run = 0; run < N; run += RUN) {
+        const int n = (int)(N - run < RUN ? N - run : RUN);
         point_to(l, docs, X, run, n, &w);
-        for (int o = low; o < high; o++)
-            for (int p = 0; p < nP; p++) {
-                int m = 0;
-                for (int i = 0; i < n; i++) { /* no branch, which nobody could predict */
-                    const size_t place = (size_t)(run + i) * nO + o;
-                    places[m] = i;
-                    values[m] = d[place];
-                    m += nP == 1 || which[place] == p;
-                }
-                for (int j = 0; j < m; j++) db[(size_t)o * nP + p] += values[j];
-                float *g = dW + ((size_t)o * nP + p) * K;
-                ptrdiff_t k = 0;
-                for (; k + 12 * VL <= K; k += 12 * VL)
-                    weight_tile(12, values, places, m, w.rows, k, g + k);
-                for (; k + 4 * VL <= K; k += 4 * VL)
-                    weight_tile(4, values, places, m, w.rows, k, g + k);
-                for (; k + VL <= K; k += VL)
-                    weight_tile(1, values, places, m, w.rows, k, g + k);
-                for (; k < K; k++)
-                    for (int j = 0; j < m; j++) g[k] += values[j] * w.rows[places[j]][k];
+        for (int i = 0; i < n; i++) pack(w.rows[i], i, n, K, tiles);
+        for (int g = 0; g < pieces; g++) {
+            const size_t at = run * nO + low + g / nP;
+            const int is_active = l->relu ? 1 : g % nP, all = nP == 1 && !l->relu;
+            Term *term = terms + (size_t)g * RUN;
+            for (int i = 0; i < n; i++) {
+                term->row = i;
+                term->d = d[at + (size_t)i * nO];
+                term += all | (which[at + (size_t)i * nO] == is_active);
             }
+            counts[g] = (int)(term - terms - (size_t)g * RUN);
+            for (int j = 0; j < counts[g]; j++) db[g] += terms[(size_t)g * RUN + j].d;
+        }
+        for (int k = 0; k < K; k += tile_of(K - k) * VL)
+            for (int g = 0; g < pieces; g++)
+                add_terms(terms + (size_t)g * RUN, counts[g], tiles + (size_t)k * n, K - k,
+                          dW + (size_t)g * K + k);
         for (ptrdiff_t i = run; l->G && i < run + n; i++)
             for (int o = low; o < high; o++) {
                 dG[o] += dY[i * nO + o] * Xhat[i * nO + o];
                 dbeta[o] += dY[i * nO + o];
             }
     }
+    free(counts);
     free(w.index);
     return 0;
 }
