@@ -44,4 +44,6 @@ def test_kernels_equal_the_layers(n: int, width: int, settings: list[tuple[int, 
     for result in results[:-1]:
         assert_array_equal(result[0], results[-1][0])
         for found, expected in zip(result[1:], results[-1][1:], strict=True):
-            numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+            # Up to 7,000 gradients are added to a row, in another order
+            atol = 1e-4 + 1e-5 * abs(expected).max()
+            numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=atol)
