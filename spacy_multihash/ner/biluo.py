@@ -83,6 +83,11 @@ class Entities(NamedTuple):
     labels: numpy.ndarray
 
 
+def as_entities(rows: Sequence[tuple[int, int, int]]) -> Entities:
+    """List entities by start, end and label of each."""
+    return Entities(*numpy.array(rows, dtype="int64").reshape(-1, 3).T)
+
+
 def tag_names(labels: Sequence[str]) -> list[str]:
     """Name all tags, in the order of their numbers."""
     return ["O", *(f"{kind}-{label}" for kind in "BILU" for label in labels)]

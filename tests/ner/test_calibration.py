@@ -27,7 +27,7 @@ from spacy_multihash.ner.calibration import (
     quality_of,
     reliability,
 )
-from spacy_multihash.ner.settings import check_temperature
+from spacy_multihash.ner.recognizer import check_temperature
 from tests.helpers import worker_pipes  # noqa: F401 (it registers components)
 from tests.helpers.corpora import make_docs
 from tests.helpers.recognizers import CONFIGS, trained, wrong_docs

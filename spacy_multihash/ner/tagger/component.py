@@ -38,9 +38,8 @@ from ..docs import (
     split_by_confidence,
     without_entities,
 )
-from ..finite import are_finite, cause_of_not_finite, not_finite
 from ..gold import as_examples, gold_labels, gold_tags
-from ..settings import WithSettings
+from ..recognizer import WithSettings, are_finite, cause_of_not_finite, not_finite
 from ..spans import SpanScores
 from .crf import entity_marginals, tagging_loss
 from .decode import decode

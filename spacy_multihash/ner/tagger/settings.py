@@ -5,7 +5,7 @@ from typing import Any, Optional, get_args
 
 from ...common.checks import check_choice, check_string, check_unit
 from ...common.types import Decoder
-from ..settings import check_temperature
+from ..recognizer import check_temperature
 
 
 @dataclass(frozen=True)

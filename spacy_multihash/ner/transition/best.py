@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy
 
-from ..biluo import Entities
-from .decode import find_entities
+from ..biluo import Entities, as_entities
 from .probabilities import CHUNK, LEAST_MASS, extend, log_masses, outside_probabilities
-from .rules import NO_LABEL
-from .states import Batch
+from .rules import NO_ACTION, NO_LABEL
+from .states import Batch, find_entities
 
 
 class Arcs(NamedTuple):
@@ -38,40 +37,31 @@ def find_best(batch: Batch, temperature: float = 1.0, least: float = LEAST_MASS)
     temperature (float): Scores are divided by it.
     least (float): Candidates with less mass are not followed.
     """
-    N, doc_ends = len(batch.X), batch.rules.doc_ends
+    N = len(batch.X)
     greedy = find_entities(batch)
     of_greedy = Arcs(*greedy, log_masses(batch, greedy, temperature))
-    begins = {0, *doc_ends.tolist()}
+    begins = {0, *batch.rules.doc_ends.tolist()}
     logs = [-numpy.inf] * (N + 1)
     backs = list(range(-1, N))  # from where the best way comes
     labels = [NO_LABEL] * (N + 1)
     for first in range(0, N, CHUNK):
         tokens = numpy.arange(first, min(first + CHUNK, N))
-        some = slice(*numpy.searchsorted(greedy.starts, [first, first + len(tokens)]))
+        of_tokens = slice(*numpy.searchsorted(greedy.starts, [first, first + len(tokens)]))
         arcs = _arcs_from(batch, tokens, temperature, least)
-        arcs.append(Arcs(*(column[some] for column in of_greedy)))
+        arcs.append(Arcs(*(column[of_tokens] for column in of_greedy)))
         joined = Arcs(*map(numpy.concatenate, zip(*arcs, strict=True)))
         order = joined.starts.argsort(kind="stable")
-        at = -1
         for start, end, label, log in zip(*(x[order].tolist() for x in joined), strict=True):
-            if start != at:
-                at = start
-                here = 0.0 if at in begins else logs[at]
-            if here + log > logs[end]:
-                logs[end], backs[end], labels[end] = here + log, at, label
-    return _trace(backs, labels, sorted(begins - {N}))
-
-
-def _trace(backs: list[int], labels: list[int], begins: list[int]) -> Entities:
-    """Follow the best ways back from the ends of docs to their begins."""
-    found, end = [], len(backs) - 1
-    for begin in reversed(begins):
+            whole = log if start in begins else logs[start] + log
+            if whole > logs[end]:
+                logs[end], backs[end], labels[end] = whole, start, label
+    entities, end = [], N
+    for begin in sorted(begins - {N}, reverse=True):
         while end > begin:
-            start = backs[end]
             if labels[end] != NO_LABEL:
-                found.append((start, end, labels[end]))
-            end = start
-    return Entities(*numpy.array(found[::-1], dtype="int64").reshape(-1, 3).T)
+                entities.append((backs[end], end, labels[end]))
+            end = backs[end]
+    return as_entities(entities[::-1])
 
 
 def _arcs_from(batch: Batch, tokens: numpy.ndarray, temperature: float, least: float) -> list[Arcs]:
@@ -82,17 +72,16 @@ def _arcs_from(batch: Batch, tokens: numpy.ndarray, temperature: float, least: f
     actions, ends_of = batch.actions, batch.rules.ends_of
     P = outside_probabilities(batch, tokens, temperature)
     others = P.copy()
-    others[:, actions.B[actions.B >= 0]] = 0
-    best = others.argmax(axis=1)
-    none = numpy.full(len(tokens), NO_LABEL)
+    others[:, actions.B[actions.B != NO_ACTION]] = 0
+    best = actions.label_of[others.argmax(axis=1)]
     is_stuck = (~P.any(axis=1)).astype("float64")
     arcs = [
-        _arcs(tokens, tokens + 1, actions.label_of[best], others.max(axis=1)),
-        _arcs(tokens, ends_of(tokens), none, is_stuck),
+        _arcs(tokens, tokens + 1, best, others.max(axis=1)),
+        _arcs(tokens, ends_of(tokens), numpy.full(len(tokens), NO_LABEL), is_stuck),
     ]
     for starts, ends, ending, _, stuck in extend(batch, tokens, P, temperature, least):
-        none = numpy.full(len(starts), NO_LABEL)
         arcs.append(_arcs(starts, ends, ending.argmax(axis=1), ending.max(axis=1)))
+        none = numpy.full(len(starts), NO_LABEL)
         arcs.append(_arcs(starts, ends_of(starts), none, stuck.max(axis=1)))
     return arcs
 
@@ -101,5 +90,5 @@ def _arcs(
     starts: numpy.ndarray, ends: numpy.ndarray, labels: numpy.ndarray, masses: numpy.ndarray
 ) -> Arcs:
     """List ways, but for those of no mass."""
-    (some,) = masses.nonzero()
-    return Arcs(starts[some], ends[some], labels[some], numpy.log(masses[some]))
+    (rows,) = masses.nonzero()
+    return Arcs(starts[rows], ends[rows], labels[rows], numpy.log(masses[rows]))

@@ -2,8 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional, Union, get_args
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy
 from spacy.attrs import ENT_TYPE
@@ -15,17 +14,8 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ...common.checks import (
-    check_choice,
-    check_flag,
-    check_share,
-    check_string,
-    check_whole,
-    is_number,
-    setting_error,
-)
-from ...common.types import TransitionConfidence, TransitionDecoder
-from ..biluo import Entities
+from ...common.checks import check_whole
+from ..biluo import Entities, as_entities
 from ..docs import (
     KeysOfDocs,
     as_docs,
@@ -35,93 +25,20 @@ from ..docs import (
     lengths_of,
     set_entities,
 )
-from ..finite import are_finite, not_finite
 from ..gold import as_examples
-from ..settings import WithSettings, check_temperature
+from ..recognizer import WithSettings, are_finite, not_finite
 from ..spans import SpanScores
 from .best import find_best
-from .decode import find_entities
 from .probabilities import (
     SpanProbabilities,
     entity_probabilities,
-    no_probabilities,
     set_span_probabilities,
     span_probabilities,
 )
 from .rules import Actions, read_actions, read_attributes, rules_of
-from .states import Batch, check_features, to_host, weights_of
+from .settings import Settings, without_beam
+from .states import Batch, check_features, find_entities, read_batch
 from .training import has_gold, learn, prepare
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of `BatchEntityRecognizer`, besides those of spaCy's ner.
-
-    state_dropout (float): Dropout of the hidden layer in training, drawn for each state. It has no
-        effect on a model without `upper`.
-    spacy_gradient (bool): Whether to compute the gradient as spaCy does, including its error: for
-        missing features, it takes the last token of the batch.
-    decoder (str): "greedy" takes the best action of each state, as spaCy's ner does. "best" takes
-        the most probable sequence of actions.
-    spans_key (Optional[str]): Where in doc.spans to put the entities as well, with their
-        probabilities in `attrs["scores"]`, (number of entities,) float32. Entities that the doc had
-        before have probability 1, and the probabilities of others are conditional on them. Null
-        puts none there.
-    confidence (str): Which probability to compute. "exact", the only choice, is the share of all
-        sequences of actions that have the entity.
-    candidates_above (Optional[float]): Also put other possible entities into doc.spans[spans_key],
-        if their probability is at least this. Null adds none.
-    temperature (float): Divides the scores before they become probabilities. It changes
-        probabilities and "best", but not "greedy".
-    """
-
-    state_dropout: float = 0.1
-    spacy_gradient: bool = False
-    decoder: TransitionDecoder = "greedy"
-    spans_key: Optional[str] = None
-    confidence: TransitionConfidence = "exact"
-    candidates_above: Optional[float] = None
-    temperature: float = 1.0
-
-    def check(self, component: Any) -> None:  # noqa: ANN401 (a BatchEntityRecognizer)
-        """Raise ValueError for values out of range, and candidates without a place to go to."""
-        where = f'Component "{component.name}"'
-        check_share(where, "state_dropout", self.state_dropout)
-        check_flag(where, "spacy_gradient", self.spacy_gradient)
-        check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
-        check_choice(where, "confidence", self.confidence, get_args(TransitionConfidence))
-        check_string(where, "spans_key", self.spans_key)
-        check_temperature(where, self.temperature)
-        above = self.candidates_above
-        if above is None:
-            return
-        if not (is_number(above) and 0 < above <= 1):
-            raise setting_error(where, "candidates_above", "a probability above 0, or null", above)
-        if self.spans_key is None:
-            raise ValueError(
-                f"{where}: candidates_above = {above} has no effect without spans_key, which says "
-                "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
-            )
-
-    def check_beam(self, component: str, beam_width: int) -> None:
-        """Check that no setting is without effect on spaCy's beam, which finds the entities.
-
-        component (str): The name of the component, for messages.
-
-        Raises ValueError for one that is.
-        """
-        for name, default in (("decoder", "greedy"), ("spans_key", None)):
-            value = getattr(self, name)
-            if value != default:
-                raise ValueError(
-                    f'Component "{component}": {name} = "{value}" has no effect with beam_width = '
-                    f"{beam_width}. {without_beam(component)}, or set {name} to its default."
-                )
-
-
-def without_beam(component: str) -> str:
-    """Write what to do about a beam. The files of a trained component win over its config."""
-    return f'Set nlp.get_pipe("{component}").cfg["beam_width"] = 1'
 
 
 class Prediction(NamedTuple):
@@ -130,7 +47,7 @@ class Prediction(NamedTuple):
     lengths (D,) int64: The number of tokens of each doc.
     entities: Those that a recognizer found, and those that docs have already.
     labels: What the entities' labels are the numbers of.
-    probabilities: How sure the recognizer is. None if nobody asked.
+    probabilities: None if nobody asked.
     """
 
     lengths: numpy.ndarray
@@ -213,18 +130,17 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             settings.check_beam(self.name, self.cfg["beam_width"])
             self._keep_labels()
             return super().predict(docs)
-        wants_probabilities = settings.spans_key is not None
-        batch = self._compute(docs, finite=wants_probabilities or settings.decoder == "best")
-        if batch is None:
-            nothing = no_probabilities(docs)
-            found = nothing if wants_probabilities else None
-            return Prediction(lengths_of(docs), nothing.candidates, self.labels, found)
-        entities, found = self._find(batch), None
-        if wants_probabilities:
-            found = span_probabilities(
+        asks = settings.spans_key is not None
+        batch = self._compute(docs, finite=asks or settings.decoder == "best")
+        entities = self._find(batch)
+        probabilities = None
+        if asks and batch is None:
+            probabilities = SpanProbabilities([{} for _ in docs], entities, numpy.zeros(len(docs)))
+        elif asks and batch is not None:
+            probabilities = span_probabilities(
                 docs, batch, entities, settings.temperature, settings.candidates_above
             )
-        return Prediction(lengths_of(docs), entities, batch.actions.labels, found)
+        return Prediction(lengths_of(docs), entities, self._actions().labels, probabilities)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -248,8 +164,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         entities = None if keys is None else entities_at(docs, keys, labels)
         if batch is None:
             return SpanScores([], lambda temperature: numpy.zeros(0))
-        if entities is None:
-            entities = self._find(batch)
+        entities = self._find(batch) if entities is None else entities
 
         def probabilities(temperature: float) -> numpy.ndarray:
             return entity_probabilities(batch, entities, temperature)
@@ -278,9 +193,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 spans.append(Span(doc, start - offset, end - offset, label=label, kb_id=kb_id))
             set_entities(doc, spans)
             offset += len(doc)
-        found = prediction.probabilities
-        if found is not None and self.spans_key is not None:
-            set_span_probabilities(docs, found, prediction.labels, self.spans_key)
+        probabilities = prediction.probabilities
+        if probabilities is not None and self.spans_key is not None:
+            set_span_probabilities(docs, probabilities, prediction.labels, self.spans_key)
 
     def update(
         self,
@@ -322,13 +237,14 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             return losses
         check_features(self.name, self.model)
         cut_size = self.cfg["update_with_oracle_cut_size"]
-        batch = prepare(examples, self._actions(), key, cut_size)
-        if len(batch.parts.begins):
+        gold, parts = prepare(examples, self._actions(), key, cut_size)
+        if len(parts.begins):
             set_dropout_rate(self.model, drop)
             losses[self.name] += learn(
                 self.model,
                 docs,
-                batch,
+                gold,
+                parts,
                 state_dropout=self.state_dropout,
                 spacy_gradient=self.spacy_gradient,
             )
@@ -341,8 +257,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         """The labels of entities, in alphabetical order."""
         return tuple(sorted(self._actions().labels))
 
-    def _find(self, batch: Batch) -> Entities:
-        """Find the entities of docs with tokens."""
+    def _find(self, batch: Optional[Batch]) -> Entities:
+        if batch is None:
+            return as_entities([])
         if self.settings.decoder == "best":
             return find_best(batch, self.settings.temperature)
         return find_entities(batch)
@@ -358,17 +275,17 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         tokens = read_attributes(docs)
         self._add_labels(tokens.ent_type, docs)
         actions = self._actions()
-        rules = rules_of(tokens, lengths_of(docs), actions)
-        X, weights = to_host(self.tok2vec.predict(docs), weights_of(self.model))
-        if finite and not are_finite([X, *weights.arrays]):
+        X = self.tok2vec.predict(docs)
+        batch = read_batch(self.model, X, rules_of(tokens, actions), actions)
+        if finite and not are_finite([batch.X, *batch.weights.arrays]):
             what = "the vectors of tokens, or the weights,"
             raise not_finite(self.name, self.model, what, "no entity has a probability")
-        return Batch(X, weights, rules, actions)
+        return batch
 
     def _add_labels(self, types: numpy.ndarray, docs: list[Doc]) -> None:
         """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones.
 
-        types (N,) uint64: The types of all tokens of the docs.
+        types (N,) uint64: Those of all tokens of the docs.
         """
         if types.any():
             present = numpy.unique(types)
@@ -381,10 +298,10 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             self.vocab.strings.add(label, allow_transient=False)
 
     def _actions(self) -> Actions:
-        """List the actions; keep the list until there are others."""
+        """List the actions; cache the list until there are others."""
         labels = self.moves.labels  # another object after all have been set anew
-        kept = self._read
-        if kept is None or kept[0] is not labels or kept[1].nO != self.moves.n_moves:
+        cached = self._read
+        if cached is None or cached[0] is not labels or cached[1].nO != self.moves.n_moves:
             self._keep_labels()
-            self._read = kept = (labels, read_actions(self.moves))
-        return kept[1]
+            self._read = cached = (labels, read_actions(self.moves))
+        return cached[1]

@@ -20,7 +20,7 @@ _O, _MISSING = 4, 5
 
 
 class Gold(NamedTuple):
-    """The gold entities of N tokens.
+    """The gold entities of N tokens, and what the tokens allow.
 
     kinds (N,) int64: B, I, L, U, O or missing.
     labels (N,) int64: The number of the label, arbitrary for tokens in no entity.
@@ -29,7 +29,9 @@ class Gold(NamedTuple):
 
     kinds: numpy.ndarray
     labels: numpy.ndarray
-    wrong: Optional[Entities] = None
+    wrong: Optional[Entities]
+    rules: Rules
+    actions: Actions
 
     @property
     def in_entity(self) -> numpy.ndarray:
@@ -37,57 +39,52 @@ class Gold(NamedTuple):
         return self.kinds < _O
 
 
-def gold_of(tags: numpy.ndarray, K: int) -> Gold:
-    """Split BILUO tags, numbered as in biluo.py for K labels, into kinds and labels.
+def gold_of(tags: numpy.ndarray, wrong: Optional[Entities], rules: Rules, actions: Actions) -> Gold:
+    """Split BILUO tags, numbered as in biluo.py, into kinds and labels.
 
     tags (N,) int64: `biluo.MISSING` where a tag is not known.
     """
-    kinds, labels = numpy.divmod(tags - 1, max(K, 1))
+    kinds, labels = numpy.divmod(tags - 1, max(len(actions.labels), 1))
     kinds = numpy.where(tags == MISSING, _MISSING, numpy.where(tags == OUTSIDE, _O, kinds))
-    return Gold(kinds, labels)
+    return Gold(kinds, labels, wrong, rules, actions)
 
 
 def costs_of(
-    gold: Gold,
-    rules: Rules,
-    actions: Actions,
-    tokens: numpy.ndarray,
-    starts: numpy.ndarray,
-    labels: numpy.ndarray,
+    gold: Gold, tokens: numpy.ndarray, starts: numpy.ndarray, labels: numpy.ndarray
 ) -> numpy.ndarray:
     """Tell what all actions cost in R states, (R, nO) uint8, `INVALID` if they are not valid.
 
     tokens, starts, labels (R,) int64: Of each state, its token, and the first token and the label
         of the open entity. The label is `NO_LABEL` if none is open.
     """
-    costs = numpy.full((len(tokens), actions.nO + 1), INVALID, "uint8")  # NO_ACTION is the last
+    nO = gold.actions.nO
+    costs = numpy.full((len(tokens), nO + 1), INVALID, "uint8")  # NO_ACTION is the last
     (outside,), (inside,) = numpy.nonzero(labels == NO_LABEL), numpy.nonzero(labels != NO_LABEL)
-    costs[outside, :-1] = outside_costs(gold, rules, actions, tokens[outside])
+    costs[outside, :-1] = outside_costs(gold, tokens[outside])
     tokens, starts, labels = tokens[inside], starts[inside], labels[inside]
-    of_steps = inside_costs(gold, rules, actions, tokens, starts, labels)
-    for columns, values in zip(valid_inside(rules, actions, tokens, labels), of_steps, strict=True):
-        costs[inside, columns] = values
+    steps = valid_inside(gold.rules, gold.actions, tokens, labels)
+    of_steps = inside_costs(gold, tokens, starts, labels)
+    costs[inside, steps.I], costs[inside, steps.L] = of_steps
     return costs[:, :-1]
 
 
-def outside_costs(
-    gold: Gold, rules: Rules, actions: Actions, tokens: numpy.ndarray
-) -> numpy.ndarray:
+def outside_costs(gold: Gold, tokens: numpy.ndarray) -> numpy.ndarray:
     """Tell what all actions cost at R tokens while no entity is open, (R, nO) uint8."""
+    rules, actions = gold.rules, gold.actions
     kinds, labels = gold.kinds[tokens][:, None], gold.labels[tokens][:, None]
     numbers = numpy.arange(len(actions.labels))
-    known, same = kinds != _MISSING, labels == numbers
+    is_known, same = kinds != _MISSING, labels == numbers
     costs = numpy.zeros((len(tokens), actions.nO + 1), dtype="uint8")  # NO_ACTION is the last
-    costs[:, actions.B] = known & ~((kinds == _B) & same)
-    costs[:, actions.U] = known & ~((kinds == _U) & same)
-    costs[:, [actions.blocked]] = known
+    costs[:, actions.B] = is_known & ~((kinds == _B) & same)
+    costs[:, actions.U] = is_known & ~((kinds == _U) & same)
+    costs[:, [actions.blocked]] = is_known
     costs[:, [actions.O]] = (kinds == _B) | (kinds == _U)
     if gold.wrong is not None:
-        starts, ends, of_wrong = _near(gold.wrong, tokens)
+        starts, ends, wrong_labels = _near(gold.wrong, tokens)
         near_end = starts + 2 >= rules.ends_of(starts)  # where only L can follow
-        _add_wrong(costs, actions.B, tokens, starts[near_end], of_wrong[near_end])
+        _add_wrong(costs, actions.B, tokens, starts[near_end], wrong_labels[near_end])
         single = ends == starts + 1
-        _add_wrong(costs, actions.U, tokens, starts[single], of_wrong[single])
+        _add_wrong(costs, actions.U, tokens, starts[single], wrong_labels[single])
     costs = costs[:, :-1]
     costs[~valid_outside(rules, actions, tokens)] = INVALID
     return costs
@@ -96,8 +93,8 @@ def outside_costs(
 def _near(wrong: Entities, starts: numpy.ndarray) -> Entities:
     """Take the entities that begin from the first to the last of R tokens."""
     first, last = starts.min(initial=numpy.iinfo("int64").max), starts.max(initial=-1)
-    some = slice(*numpy.searchsorted(wrong.starts, [first, last + 1]))
-    return Entities(*(column[some] for column in wrong))
+    near = slice(*numpy.searchsorted(wrong.starts, [first, last + 1]))
+    return Entities(*(column[near] for column in wrong))
 
 
 def _add_wrong(
@@ -116,17 +113,12 @@ def _add_wrong(
 
 
 def inside_costs(
-    gold: Gold,
-    rules: Rules,
-    actions: Actions,
-    tokens: numpy.ndarray,
-    starts: numpy.ndarray,
-    labels: numpy.ndarray,
+    gold: Gold, tokens: numpy.ndarray, starts: numpy.ndarray, labels: numpy.ndarray
 ) -> Steps:
     """Tell what I and L cost in R states in entities, (R,) uint8 each."""
     kinds = gold.kinds[tokens]
-    last = tokens + 1 == rules.ends_of(tokens)
-    following = numpy.where(last, _O, numpy.append(gold.kinds[1:], _O)[tokens])
+    is_last = tokens + 1 == gold.rules.ends_of(tokens)
+    following = numpy.where(is_last, _O, numpy.append(gold.kinds[1:], _O)[tokens])
     begun = gold.kinds[starts]
     sunk = ~((begun == _B) | (begun == _U)) | (gold.labels[starts] != labels)
     then_free = (following == _O) | (following == _MISSING)
@@ -136,21 +128,18 @@ def inside_costs(
         False,
     ).astype("uint8")
     L = ((kinds == _I) & ~sunk).astype("uint8")
-    steps = valid_inside(rules, actions, tokens, labels)
+    steps = valid_inside(gold.rules, gold.actions, tokens, labels)
     if gold.wrong is not None:
-        wrong = _near(gold.wrong, starts)
-        L += _are_wrong(wrong, starts, tokens + 1, actions.label_of[steps.L])
+        made = Entities(starts, tokens + 1, gold.actions.label_of[steps.L])
+        L += _are_among(made, _near(gold.wrong, starts))
     I[steps.I == NO_ACTION] = INVALID
     L[steps.L == NO_ACTION] = INVALID
     return Steps(I, L)
 
 
-def _are_wrong(
-    wrong: Entities, starts: numpy.ndarray, ends: numpy.ndarray, labels: numpy.ndarray
-) -> numpy.ndarray:
-    """Tell which of R entities are known to be wrong, (R,) bool."""
-    columns = [numpy.concatenate(pair) for pair in zip(wrong, (starts, ends, labels), strict=True)]
+def _are_among(entities: Entities, others: Entities) -> numpy.ndarray:
+    """Tell which of R entities are among others, (R,) bool."""
+    columns = [numpy.concatenate(pair) for pair in zip(others, entities, strict=True)]
     columns = [column - column.min(initial=0) for column in columns]
     keys = numpy.ravel_multi_index(columns, [column.max(initial=0) + 1 for column in columns])
-    known = len(wrong.starts)
-    return numpy.isin(keys[known:], keys[:known])
+    return numpy.isin(keys[len(others.starts) :], keys[: len(others.starts)])

@@ -4,6 +4,7 @@ spaCy imports this module whenever it builds a pipeline, whatever is in it. So t
 and all that it needs, is imported when it is used.
 """
 
+from dataclasses import asdict
 from typing import Callable, Optional
 
 from spacy.language import Language
@@ -12,6 +13,7 @@ from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from thinc.api import Config, Model
 
 from ...common.types import TransitionConfidence, TransitionDecoder
+from .settings import Settings
 
 DEFAULT_CONFIG = """
 [batch_ner]
@@ -22,13 +24,6 @@ scorer = {"@scorers":"spacy.ner_scorer.v1"}
 beam_width = 1
 beam_density = 0.0
 beam_update_prob = 0.0
-state_dropout = 0.1
-spacy_gradient = false
-decoder = "greedy"
-spans_key = null
-confidence = "exact"
-candidates_above = null
-temperature = 1.0
 
 [batch_ner.model]
 @architectures = "spacy.TransitionBasedParser.v2"
@@ -54,7 +49,7 @@ subword_features = true
 @Language.factory(
     "batch_ner",
     assigns=["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["batch_ner"],
+    default_config={**Config().from_str(DEFAULT_CONFIG)["batch_ner"], **asdict(Settings())},
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
 def make_batch_ner(

@@ -34,31 +34,22 @@ LEAST_MASS_ASKED = 1e-12
 CHUNK = 512
 
 
-class Found(NamedTuple):
-    """M entities and their probabilities, in any order.
-
-    entities (Entities): The entities.
-    probabilities (M,) float64: The probability of each.
-    """
-
-    entities: Entities
-    probabilities: numpy.ndarray
-
-
 class Lattice(NamedTuple):
-    """What is known of all sequences of actions of N tokens.
+    """What is known of all sequences of actions of N tokens in D docs.
 
     outside (N,) float64: The probability that no entity is open before each token.
     left_out (D,) float64: Of each doc, the mass of what was not followed to its end. No probability
         of the doc is wrong by more.
     probabilities (E,) float64: The probabilities of the entities that were asked for.
-    candidates (Found): All entities that are probable enough, in order.
+    candidates (Entities): All entities that are probable enough, in order.
+    candidate_probabilities (M,) float64: Theirs.
     """
 
     outside: numpy.ndarray
     left_out: numpy.ndarray
     probabilities: numpy.ndarray
-    candidates: Found
+    candidates: Entities
+    candidate_probabilities: numpy.ndarray
 
 
 class SpanProbabilities(NamedTuple):
@@ -99,26 +90,17 @@ def span_probabilities(
 ) -> SpanProbabilities:
     """Compute the probabilities of entities of docs, and list other candidates.
 
-    docs (Sequence[Doc]): The docs of the batch.
     above (Optional[float]): List all entities of at least this probability. None lists none.
     """
     lattice = build_lattice(batch, entities, temperature, above)
-    labels = batch.actions.labels
-    confidences: list[Confidences] = [{} for _ in docs]
-    for some, probabilities in ((entities, lattice.probabilities), lattice.candidates):
-        found = confidences_of(docs, some, probabilities, labels)
-        for of_doc, more in zip(confidences, found, strict=True):
-            of_doc.update(more)
-    return SpanProbabilities(confidences, lattice.candidates.entities, lattice.left_out)
-
-
-def no_probabilities(docs: Sequence[Doc]) -> SpanProbabilities:
-    """Return the probabilities of docs without tokens."""
-    return SpanProbabilities([{} for _ in docs], _no_entities().entities, numpy.zeros(len(docs)))
+    both = Entities(*map(numpy.concatenate, zip(entities, lattice.candidates, strict=True)))
+    probabilities = numpy.append(lattice.probabilities, lattice.candidate_probabilities)
+    confidences = confidences_of(docs, both, probabilities, batch.actions.labels)
+    return SpanProbabilities(confidences, lattice.candidates, lattice.left_out)
 
 
 def set_span_probabilities(
-    docs: Sequence[Doc], found: SpanProbabilities, labels: Sequence[str], spans_key: str
+    docs: Sequence[Doc], predicted: SpanProbabilities, labels: Sequence[str], spans_key: str
 ) -> None:
     """Put doc.ents and the other candidates into doc.spans[spans_key], with their scores.
 
@@ -126,14 +108,12 @@ def set_span_probabilities(
 
     labels (Sequence[str]): The labels of the recognizer.
     """
-    candidates = spans_of(docs, found.candidates, labels)
-    for i, doc in enumerate(docs):
+    columns = docs, spans_of(docs, predicted.candidates, labels), *predicted[::2]
+    for doc, candidates, confidences, left_out in zip(*columns, strict=True):
         entities = {(ent.start, ent.end, ent.label) for ent in doc.ents}
-        others = [
-            span for span in candidates[i] if (span.start, span.end, span.label) not in entities
-        ]
-        set_confidences(doc, found.confidences[i], set(labels), spans_key, others)
-        doc.spans[spans_key].attrs["left_out"] = float(found.left_out[i])
+        others = [c for c in candidates if (c.start, c.end, c.label) not in entities]
+        set_confidences(doc, confidences, set(labels), spans_key, others)
+        doc.spans[spans_key].attrs["left_out"] = float(left_out)
 
 
 def build_lattice(
@@ -151,55 +131,58 @@ def build_lattice(
     least (float): Candidates with less mass are not followed, or of less than `above`. Above 0.
     """
     least = min(least, above or least)
-    N, doc_ends = len(batch.X), batch.rules.doc_ends
+    N, doc_ends, actions = len(batch.X), batch.rules.doc_ends, batch.actions
     lengths = numpy.diff(doc_ends, prepend=0)
     begins = numpy.zeros(N + 1, dtype=bool)
     begins[(doc_ends - lengths)[lengths > 0]] = True
     coming = numpy.zeros(N + 1)  # what comes to each token, and to the end
     arrived = numpy.zeros(N + 1)  # what came to the end of the doc before each token
     cut = numpy.zeros(N)
-    candidates = [_no_entities()]
+    stays = actions.label_of == NO_LABEL  # the actions after which the next token is outside too
+    stays[actions.U[actions.U != NO_ACTION]] = True
+    nothing = numpy.zeros(0, "int64")
+    listed: list[tuple] = [(nothing, nothing, nothing, numpy.zeros(0))]
     for first in range(0, N, CHUNK):
         tokens = numpy.arange(first, min(first + CHUNK, N))
         P = outside_probabilities(batch, tokens, temperature)
-        opens = P[:, batch.actions.B] * (batch.actions.B != NO_ACTION)
+        opens = P[:, actions.B] * (actions.B != NO_ACTION)
         cut[tokens] = numpy.where(opens < least, opens, 0).sum(axis=1)
-        stays = _stay(P, batch) + cut[tokens]
-        listed = [] if above is None else [_units(tokens, P, batch, above)]
+        to_next = P[:, stays].sum(axis=1) + cut[tokens]
+        if above is not None:
+            units = P[:, actions.U] * (actions.U != NO_ACTION)
+            listed.append(_at_least(above, tokens, tokens + 1, units))
         arcs = [numpy.zeros((3, 0))]
-        for found in extend(batch, tokens, P, temperature, least):
-            too_small = found.cut.sum(axis=1)
-            cut[found.starts] += too_small
-            masses = found.ending.sum(axis=1) + too_small
-            arcs.append(numpy.stack([found.starts, found.ends, masses]))
+        for extended in extend(batch, tokens, P, temperature, least):
+            too_small = extended.cut.sum(axis=1)
+            cut[extended.starts] += too_small
+            masses = extended.ending.sum(axis=1) + too_small
+            arcs.append(numpy.stack([extended.starts, extended.ends, masses]))
             if above is not None:
-                listed.append(_ending(found, above))
+                listed.append(_at_least(above, extended.starts, extended.ends, extended.ending))
         starts, ends, masses = numpy.concatenate(arcs, axis=1)
         order = starts.argsort(kind="stable")
         bounds = numpy.searchsorted(starts[order], numpy.append(tokens, tokens[-1] + 1)).tolist()
         ends, masses = ends[order].astype("int64"), masses[order]
-        for number, (token, stay) in enumerate(zip(tokens.tolist(), stays.tolist(), strict=True)):
+        for number, (token, mass) in enumerate(zip(tokens.tolist(), to_next.tolist(), strict=True)):
             if begins[token]:
                 arrived[token], coming[token] = coming[token], 1.0
             here = coming[token]
-            coming[token + 1] += here * stay
+            coming[token + 1] += here * mass
             of_token = slice(bounds[number], bounds[number + 1])
             coming[ends[of_token]] += here * masses[of_token]
-        candidates += [_at_least(above or 0.0, found, coming) for found in listed]
     arrived[N] = coming[N]
     outside = coming[:N]
     left_out = numpy.zeros(len(lengths))
     (full,) = lengths.nonzero()
-    left_out[full] = (
-        numpy.add.reduceat(outside * cut, (doc_ends - lengths)[full]) + 1 - arrived[doc_ends[full]]
-    )
-    masses = numpy.exp(log_masses(batch, entities, temperature))
-    return Lattice(
-        outside,
-        left_out.clip(0, 1),
-        outside[entities.starts] * masses,
-        _join(candidates),
-    )
+    lost = numpy.add.reduceat(outside * cut, (doc_ends - lengths)[full])
+    left_out[full] = lost + 1 - arrived[doc_ends[full]]
+    probabilities = outside[entities.starts] * numpy.exp(log_masses(batch, entities, temperature))
+    *columns, masses = map(numpy.concatenate, zip(*listed, strict=True))
+    masses *= outside[columns[0]]
+    order = numpy.lexsort(columns[::-1])
+    order = order[masses[order] >= (above or 0)]
+    candidates = Entities(*(column[order] for column in columns))
+    return Lattice(outside, left_out.clip(0, 1), probabilities, candidates, masses[order])
 
 
 def entity_probabilities(
@@ -207,6 +190,17 @@ def entity_probabilities(
 ) -> numpy.ndarray:
     """Compute the probabilities of E entities of a batch, (E,) float64."""
     return build_lattice(batch, entities, temperature, least=LEAST_MASS_ASKED).probabilities
+
+
+def _at_least(
+    above: float, starts: numpy.ndarray, ends: numpy.ndarray, masses: numpy.ndarray
+) -> tuple[numpy.ndarray, ...]:
+    """List entities [start, end) of any label: starts, ends, labels and masses.
+
+    masses (S, K) float64: Those of each label, of which at least `above` is listed.
+    """
+    rows, labels = (masses >= above).nonzero()
+    return starts[rows], ends[rows], labels, masses[rows, labels]
 
 
 # Probabilities of actions
@@ -248,13 +242,6 @@ def inside_probabilities(
         return has_I / (1 + numpy.exp(lead)), has_L / (1 + numpy.exp(-lead))
 
 
-def _stay(P: numpy.ndarray, batch: Batch) -> numpy.ndarray:
-    """Sum the probabilities to be outside before the next token too: of U, O and U-, (R,)."""
-    stays = batch.actions.label_of == NO_LABEL
-    stays[batch.actions.U[batch.actions.U != NO_ACTION]] = True
-    return P[:, stays].sum(axis=1)
-
-
 # Candidates
 
 
@@ -293,58 +280,19 @@ def log_masses(batch: Batch, entities: Entities, temperature: float = 1.0) -> nu
     columns = numpy.where(lengths == 1, actions.U[entities.labels], actions.B[entities.labels])
     with numpy.errstate(divide="ignore"):
         for first in range(0, len(lengths), CHUNK):
-            some = slice(first, first + CHUNK)
-            P = outside_probabilities(batch, entities.starts[some], temperature)
-            P = P[numpy.arange(len(P)), columns[some]] * (columns[some] != NO_ACTION)
-            masses[some] = numpy.log(P)
+            rows = slice(first, first + CHUNK)
+            P = outside_probabilities(batch, entities.starts[rows], temperature)
+            P = P[numpy.arange(len(P)), columns[rows]] * (columns[rows] != NO_ACTION)
+            masses[rows] = numpy.log(P)
         for later in range(1, int(lengths.max(initial=1))):
             (longer,) = numpy.nonzero((lengths > later) & (masses > -numpy.inf))
             for first in range(0, len(longer), CHUNK):
-                rows = longer[first : first + CHUNK]
-                starts, tokens = entities.starts[rows], entities.starts[rows] + later
-                steps = valid_inside(batch.rules, actions, tokens, entities.labels[rows])
+                chosen = longer[first : first + CHUNK]
+                starts, tokens = entities.starts[chosen], entities.starts[chosen] + later
+                steps = valid_inside(batch.rules, actions, tokens, entities.labels[chosen])
                 steps = Steps(*(columns[:, None] for columns in steps))
                 scores = score_states(batch, tokens, starts)
                 goes_on, closes = inside_probabilities(scores, steps, temperature)
-                is_last = lengths[rows] == later + 1
-                masses[rows] += numpy.log(numpy.where(is_last, closes[:, 0], goes_on[:, 0]))
+                is_last = lengths[chosen] == later + 1
+                masses[chosen] += numpy.log(numpy.where(is_last, closes[:, 0], goes_on[:, 0]))
     return masses
-
-
-# Lists of entities
-
-
-def _no_entities() -> Found:
-    return Found(Entities(*numpy.zeros((3, 0), dtype="int64")), numpy.zeros(0))
-
-
-def _units(tokens: numpy.ndarray, P: numpy.ndarray, batch: Batch, above: float) -> Found:
-    """List the entities of a single token that have at least the mass `above`."""
-    U = batch.actions.U
-    masses = P[:, U] * (U != NO_ACTION)
-    rows, labels = (masses >= above).nonzero()
-    starts = tokens[rows]
-    return Found(Entities(starts, starts + 1, labels), masses[rows, labels])
-
-
-def _ending(found: Extended, above: float) -> Found:
-    """List the entities that end with the next token and have at least the mass `above`."""
-    rows, labels = (found.ending >= above).nonzero()
-    entities = Entities(found.starts[rows], found.ends[rows], labels)
-    return Found(entities, found.ending[rows, labels])
-
-
-def _at_least(above: float, found: Found, outside: numpy.ndarray) -> Found:
-    """Turn masses into probabilities, and keep the entities of at least a probability."""
-    probabilities = outside[found.entities.starts] * found.probabilities
-    kept = probabilities >= above
-    return Found(Entities(*(column[kept] for column in found.entities)), probabilities[kept])
-
-
-def _join(parts: Sequence[Found]) -> Found:
-    """Join lists of entities, in the order of starts, ends and labels."""
-    columns = zip(*(part.entities for part in parts), strict=True)
-    entities = Entities(*map(numpy.concatenate, columns))
-    order = numpy.lexsort(entities[::-1])
-    probabilities = numpy.concatenate([part.probabilities for part in parts])
-    return Found(Entities(*(column[order] for column in entities)), probabilities[order])

@@ -123,65 +123,48 @@ def read_actions(moves: TransitionSystem) -> Actions:
         elif kind in columns and label:  # no action of an empty label is ever valid
             columns[kind][label] = column
     labels = list(dict.fromkeys(label for kind in _KINDS for label in columns[kind]))
-    ids = numpy.array([get_string_id(label) for label in labels], dtype="uint64")
+    ids = numpy.array(list(map(get_string_id, labels)), dtype="uint64")
     table = [[columns[kind].get(label, NO_ACTION) for label in labels] for kind in _KINDS]
     return Actions(labels, ids, numpy.array(table, "int64"), outside, blocked, len(names))
 
 
 class TokenAttributes(NamedTuple):
-    """What the rules depend on, of N tokens: the attributes of docs, (N,) uint64 each."""
+    """What the rules depend on, of N tokens: the attributes of D docs, (N,) uint64 each.
+
+    lengths (D,) int64: How many tokens each doc has.
+    """
 
     sent_start: numpy.ndarray
     is_space: numpy.ndarray
     ent_iob: numpy.ndarray
     ent_type: numpy.ndarray
+    lengths: numpy.ndarray
+
+    @property
+    def lasts(self) -> numpy.ndarray:
+        """The last token of each doc that has tokens, by position in the batch."""
+        return self.lengths[self.lengths > 0].cumsum() - 1
 
 
 def read_attributes(docs: Sequence[Doc]) -> TokenAttributes:
     """Read the attributes of all tokens of docs."""
     arrays = [doc.to_array([SENT_START, IS_SPACE, ENT_IOB, ENT_TYPE]) for doc in docs]
-    return TokenAttributes(*(arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)).T)
+    lengths = numpy.array([len(array) for array in arrays])
+    starts, spaces, iob, types = (arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)).T
+    return TokenAttributes(starts, spaces, iob, types, lengths)
 
 
 class Rules(NamedTuple):
     """What N tokens of a batch allow. A label is its number, `ANY_LABEL` or `NO_LABEL`.
 
-    table (6, N) int64: A row of each of the properties.
+    table (6, N) int64: While no entity is open, with which label B is valid, and U. Of an open
+        entity, with which label I is valid, and L: `ANY_LABEL` is the one of the entity. While none
+        is open, whether O is valid, and U-, 0 or 1.
     doc_ends (D,) int64: Where each doc ends in the batch.
     """
 
     table: numpy.ndarray
     doc_ends: numpy.ndarray
-
-    @property
-    def begins(self) -> numpy.ndarray:
-        """With which label B is valid while no entity is open, (N,) int64."""
-        return self.table[0]
-
-    @property
-    def units(self) -> numpy.ndarray:
-        """With which label U is."""
-        return self.table[1]
-
-    @property
-    def goes_on(self) -> numpy.ndarray:
-        """With which label I is valid, if it is the label of the open entity."""
-        return self.table[2]
-
-    @property
-    def closes(self) -> numpy.ndarray:
-        """With which label L is valid. `ANY_LABEL` is the label of the open entity."""
-        return self.table[3]
-
-    @property
-    def outside(self) -> numpy.ndarray:
-        """Whether O is valid while no entity is open, 0 or 1."""
-        return self.table[4]
-
-    @property
-    def blocked(self) -> numpy.ndarray:
-        """Whether U- is."""
-        return self.table[5]
 
     def ends_of(self, tokens: numpy.ndarray) -> numpy.ndarray:
         """Return where the docs of R tokens end, (R,) int64."""
@@ -189,64 +172,51 @@ class Rules(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """What may come next in R states in entities, (R,) or (R, K) each.
+    """Of I and L, in R states in entities, the columns, (R,) or (R, K) each; or their costs.
 
-    I, L: Of the two actions, the columns, `NO_ACTION` for one that is not valid; or what belongs to
-        the actions, such as their costs.
+    The column is `NO_ACTION` for an action that is not valid.
     """
 
     I: numpy.ndarray  # noqa: E741 (its name)
     L: numpy.ndarray
 
 
-def rules_of(tokens: TokenAttributes, lengths: numpy.ndarray, actions: Actions) -> Rules:
-    """Tell what tokens allow.
-
-    tokens (TokenAttributes): N tokens, N >= 1.
-    lengths (D,) int64: How many tokens each doc has.
-    """
-    doc_ends = lengths.cumsum()
+def rules_of(tokens: TokenAttributes, actions: Actions) -> Rules:
+    """Tell what N >= 1 tokens allow."""
     stops = numpy.empty(len(tokens.is_space), dtype=bool)
     numpy.equal(tokens.sent_start[1:], 1, out=stops[:-1])
-    stops[doc_ends[lengths > 0] - 1 if len(lengths) > 1 else -1] = True
+    stops[tokens.lasts] = True
+    doc_ends = tokens.lengths.cumsum()
     if tokens.ent_iob.any():
-        return Rules(_with_entities(tokens, stops, doc_ends, lengths, actions), doc_ends)
+        return Rules(_with_entities(tokens, stops, actions), doc_ends)
     kinds = tokens.is_space.view("int64") + stops
     kinds += stops
     return Rules(_FREE.take(kinds, axis=1), doc_ends)
 
 
 def _with_entities(
-    tokens: TokenAttributes,
-    stops: numpy.ndarray,
-    doc_ends: numpy.ndarray,
-    lengths: numpy.ndarray,
-    actions: Actions,
+    tokens: TokenAttributes, stops: numpy.ndarray, actions: Actions
 ) -> numpy.ndarray:
-    """Return the table of rules."""
+    """Return the table of rules of tokens of which some are in entities, blocked or outside."""
     iob, labels = tokens.ent_iob, actions.numbers_of(tokens.ent_type)
     space = tokens.is_space.astype(bool)
     last = numpy.zeros(len(iob), dtype=bool)
-    last[doc_ends[lengths > 0] - 1] = True
+    last[tokens.lasts] = True
     following = numpy.append(iob[1:], IOB_MISSING)
     following[last] = IOB_MISSING
     begins, inside = iob == IOB_BEGINS, iob == IOB_INSIDE
     next_begins, next_inside = following == IOB_BEGINS, following == IOB_INSIDE
     next_free = (following == IOB_MISSING) | (following == IOB_OUTSIDE)
-
-    def choose(no: numpy.ndarray, of_entity: numpy.ndarray) -> numpy.ndarray:
-        """Any label; the label of the token's own entity; or none, which goes first."""
-        return numpy.where(no, NO_LABEL, numpy.where(of_entity, labels, ANY_LABEL))
-
+    own_B, own_I = numpy.where(begins, labels, ANY_LABEL), numpy.where(inside, labels, ANY_LABEL)
+    no_B = last | inside | numpy.where(begins, ~next_inside, next_begins | stops | space)
+    no_U = next_inside | (~begins & space)
+    no_I = last | begins | next_begins | numpy.where(inside, next_free, stops)
     return numpy.stack(
         [
-            choose(
-                last | inside | numpy.where(begins, ~next_inside, next_begins | stops | space),
-                begins,
-            ),
-            choose(next_inside | (~begins & space), begins),
-            choose(last | begins | next_begins | numpy.where(inside, next_free, stops), inside),
-            choose(next_inside, inside),
+            numpy.where(no_B, NO_LABEL, own_B),
+            numpy.where(no_U, NO_LABEL, own_B),
+            numpy.where(no_I, NO_LABEL, own_I),
+            numpy.where(next_inside, NO_LABEL, own_I),
             ~begins & ~inside,
             begins & (tokens.ent_type == 0),
         ]
@@ -255,13 +225,13 @@ def _with_entities(
 
 def valid_outside(rules: Rules, actions: Actions, tokens: numpy.ndarray) -> numpy.ndarray:
     """Tell which actions are valid at R tokens while no entity is open, (R, nO) bool."""
-    begins, units = rules.begins[tokens][:, None], rules.units[tokens][:, None]
+    begins, units, _, _, outside, blocked = rules.table[:, tokens, None]
     numbers = numpy.arange(len(actions.labels))
     valid = numpy.zeros((len(tokens), actions.nO + 1), dtype=bool)  # NO_ACTION is the last
     valid[:, actions.B] = (begins == ANY_LABEL) | (begins == numbers)
     valid[:, actions.U] = (units == ANY_LABEL) | (units == numbers)
-    valid[:, actions.O] = rules.outside[tokens]
-    valid[:, actions.blocked] = rules.blocked[tokens]
+    valid[:, [actions.O]] = outside
+    valid[:, [actions.blocked]] = blocked
     return valid[:, :-1]
 
 
@@ -272,7 +242,7 @@ def valid_inside(
 
     tokens, labels: The states' tokens, and the labels of the open entities; they broadcast.
     """
-    on, closing = rules.goes_on[tokens], rules.closes[tokens]
+    on, closing = rules.table[2:4, tokens]
     closing = numpy.where(closing == ANY_LABEL, labels, closing)
     return Steps(
         numpy.where((on == ANY_LABEL) | (on == labels), actions.I[labels], NO_ACTION),

@@ -1,4 +1,4 @@
-"""Scores of states, from the vectors of tokens: spaCy's `lower` and `upper`, without steps.
+"""Scores of states, from the vectors of tokens, and the states that a greedy recognizer goes to.
 
 A state is a token i and, while an entity is open, the token s that it began with. Its features are
 tokens, numbered as in spaCy's `StateC.set_context_tokens`:
@@ -13,7 +13,9 @@ Each feature has weights of its own, and in place of a token that is missing (-)
     hidden      =  the largest piece of each sum
     scores      =  upper(hidden), or hidden itself in a model without `upper`
 
-All of it is computed on the host: a state needs few numbers, and the next one waits for them.
+At each token, the valid action that scores best is taken. The loop over tokens is compiled
+(compute/decode.h), and has a twin here for machines without it. It runs on the host: a state needs
+few numbers, and the next one waits for them.
 """
 
 from typing import NamedTuple, Optional, cast
@@ -22,7 +24,9 @@ import numpy
 from thinc.api import Model, get_array_module, to_numpy
 
 from ...common.types import Array
-from .rules import Actions, Rules
+from ...compute.dispatch import kernels_for
+from ..biluo import Entities, as_entities
+from .rules import ANY_LABEL, NO_ACTION, NO_LABEL, Actions, Rules, valid_inside, valid_outside
 
 # How many tokens a state is scored by: those of state_type = "ner".
 NUM_FEATURES = (3, 6)
@@ -35,9 +39,8 @@ class Weights(NamedTuple):
 
     W (nF, nH * nP, nI), b (nH * nP,), pad (nF, nH * nP): Those of `lower`.
     upper (nO, nH), upper_b (nO,): Those of `upper`, for nO actions; None if there is none.
-    nP: The number of pieces.
-    unseen (nO,) bool: On the host, the actions that were never seen in training. None if there are
-        none. They are taken only where no other is valid.
+    unseen (nO,) bool: On the host, the actions that were never seen in training, or None. They are
+        taken only where no other is valid.
     """
 
     W: Array
@@ -51,18 +54,11 @@ class Weights(NamedTuple):
     @property
     def arrays(self) -> list[Array]:
         """All parameters that there are."""
-        every = (self.W, self.b, self.pad, self.upper, self.upper_b)
-        return [array for array in every if array is not None]
+        return [array for array in self[:5] if array is not None]
 
 
 class Batch(NamedTuple):
-    """Docs with N tokens in all, on the host.
-
-    X (N, nI) float32: The vectors of tokens.
-    weights (Weights): The parameters.
-    rules (Rules): What tokens allow.
-    actions (Actions): Which column of scores is which.
-    """
+    """Docs with N tokens in all, on the host: their vectors X (N, nI) float32, and the rest."""
 
     X: numpy.ndarray
     weights: Weights
@@ -70,11 +66,43 @@ class Batch(NamedTuple):
     actions: Actions
 
 
-def check_features(component: str, model: Model) -> None:
-    """Raise ValueError if a parser_model scores states by other tokens than those of `ner`.
+class Parts(NamedTuple):
+    """S parts of docs, (S,) int64 each, by position in the batch.
 
-    component (str): The name of the component, for the message.
+    begins, ends: Their first token, and the one after the last.
+    starts, labels: The first token of the entity that is open before the first token, and its
+        label. If none is open: the first token itself, and `NO_LABEL`.
     """
+
+    begins: numpy.ndarray
+    ends: numpy.ndarray
+    starts: numpy.ndarray
+    labels: numpy.ndarray
+
+
+class States(NamedTuple):
+    """The states at the R tokens of parts, one part after the other.
+
+    starts (R,) int64: The first token of the open entity, -1 for none.
+    labels (R,) int64: Its label, `NO_LABEL` for none. `ANY_LABEL` is for tokens that the loop does
+        not come to, as no action was valid before.
+    columns (R,) int64: The action that was taken, `NO_ACTION` for none.
+    hidden (R, nH) float32: The hidden layer, after dropout.
+    which (R, nH): The piece that was the largest; for one piece, whether it was kept.
+    """
+
+    starts: numpy.ndarray
+    labels: numpy.ndarray
+    columns: numpy.ndarray
+    hidden: numpy.ndarray
+    which: numpy.ndarray
+
+
+# Vectors and weights
+
+
+def check_features(component: str, model: Model) -> None:
+    """Raise ValueError if a parser_model scores states by other tokens than those of `ner`."""
     nF = model.get_ref("lower").get_dim("nF")
     if nF not in NUM_FEATURES:
         raise ValueError(
@@ -82,6 +110,19 @@ def check_features(component: str, model: Model) -> None:
             f'one with {nF}. Set state_type to "ner" in [components.{component}.model], and train '
             "it anew, or take spaCy's ner."
         )
+
+
+def read_batch(model: Model, X: Array, rules: Rules, actions: Actions) -> Batch:
+    """Bring vectors and parameters to the host, in one copy from a GPU."""
+    weights, xp = weights_of(model), get_array_module(X)
+    if xp is numpy:
+        return Batch(numpy.ascontiguousarray(X, dtype="float32"), weights, rules, actions)
+    arrays = [X, *map(xp.asarray, weights[:3])]
+    flat = to_numpy(xp.concatenate([array.ravel() for array in arrays]))
+    pieces = numpy.split(flat, numpy.cumsum([array.size for array in arrays])[:-1])
+    X, W, b, pad = (values.reshape(a.shape) for values, a in zip(pieces, arrays, strict=True))
+    upper, upper_b = (None if array is None else to_numpy(array) for array in weights[3:5])
+    return Batch(X, Weights(W, b, pad, upper, upper_b, *weights[5:]), rules, actions)
 
 
 def weights_of(model: Model) -> Weights:
@@ -100,28 +141,7 @@ def weights_of(model: Model) -> Weights:
     return Weights(W.reshape(nF, nH * nP, nI), b.reshape(-1), pads, upper, upper_b, nP, unseen)
 
 
-def to_host(X: Array, weights: Weights) -> tuple[numpy.ndarray, Weights]:
-    """Bring vectors and parameters to the host, in one copy from a GPU."""
-    xp = get_array_module(X)
-    if xp is numpy:
-        return numpy.ascontiguousarray(X, dtype="float32"), weights
-    arrays = [X, *map(xp.asarray, (weights.W, weights.b, weights.pad))]
-    flat = to_numpy(xp.concatenate([array.ravel() for array in arrays]))
-    parts = numpy.split(flat, numpy.cumsum([array.size for array in arrays])[:-1])
-    X, W, b, pad = (part.reshape(array.shape) for part, array in zip(parts, arrays, strict=True))
-    upper, upper_b = (
-        None if array is None else to_numpy(array) for array in (weights.upper, weights.upper_b)
-    )
-    return X, weights._replace(W=W, b=b, pad=pad, upper=upper, upper_b=upper_b)
-
-
-def to_device(X: Array, weights: Weights) -> Weights:
-    """Bring parameters to the device of vectors."""
-    xp = get_array_module(X)
-    W, b, pad, upper, upper_b = (
-        None if array is None else xp.asarray(array) for array in weights[:5]
-    )
-    return weights._replace(W=W, b=b, pad=pad, upper=upper, upper_b=upper_b)
+# Scores
 
 
 def features_of(tokens: numpy.ndarray, starts: numpy.ndarray, nF: int) -> numpy.ndarray:
@@ -137,29 +157,40 @@ def features_of(tokens: numpy.ndarray, starts: numpy.ndarray, nF: int) -> numpy.
     return numpy.concatenate([tokens[:, None], inside], axis=1)
 
 
-def sum_features(X: numpy.ndarray, features: numpy.ndarray, weights: Weights) -> numpy.ndarray:
-    """Sum the features of R states, (R, nH * nP) float32.
+def hide(
+    batch: Batch,
+    tokens: numpy.ndarray,
+    starts: numpy.ndarray,
+    mask: Optional[numpy.ndarray] = None,
+    *,
+    is_train: bool = False,
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Compute the hidden layer of R states, and which piece was the largest, (R, nH) each.
 
-    X (N, nI) float32: The vectors of all tokens.
-    features (R, nF) int64: As `features_of` returns them.
+    With one piece it is a ReLU. spaCy's ner has it in training, but not in prediction.
+
+    tokens, starts (R,) int64: As for `features_of`.
+    mask (R, nH) float32: Dropout. None for none.
     """
+    X, weights = batch.X, batch.weights
+    features = features_of(tokens, starts, len(weights.W))
     sums = numpy.tile(weights.b, (len(features), 1))
-    for tokens, W, pad in zip(features.T, weights.W, weights.pad, strict=True):
-        present = tokens >= 0
+    for of_feature, W, pad in zip(features.T, weights.W, weights.pad, strict=True):
+        present = of_feature >= 0
         if present.all():
-            sums += X[tokens] @ W.T
+            sums += X[of_feature] @ W.T
         elif present.any():
-            sums += numpy.where(present[:, None], X[tokens] @ W.T, pad)
+            sums += numpy.where(present[:, None], X[of_feature] @ W.T, pad)
         else:
             sums += pad
-    return sums
-
-
-def largest_pieces(sums: numpy.ndarray, nP: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Take the largest piece of each sum: (R, nH * nP) -> values, and which, (R, nH) each."""
-    pieces = sums.reshape(len(sums), sums.shape[1] // nP, nP)
-    which = pieces.argmax(axis=2)
-    return numpy.take_along_axis(pieces, which[:, :, None], axis=2)[:, :, 0], which
+    if weights.nP == 1 and is_train:
+        which = sums >= 0
+        hidden = sums * which
+    else:
+        pieces = sums.reshape(len(sums), sums.shape[1] // weights.nP, weights.nP)
+        which = pieces.argmax(axis=2)
+        hidden = numpy.take_along_axis(pieces, which[:, :, None], axis=2)[:, :, 0]
+    return hidden if mask is None else hidden * mask, which
 
 
 def score(hidden: Array, weights: Weights) -> Array:
@@ -176,10 +207,101 @@ def score_states(batch: Batch, tokens: numpy.ndarray, starts: numpy.ndarray) -> 
 
     tokens, starts (R,) int64: As for `features_of`.
     """
-    weights = batch.weights
-    features = features_of(tokens, starts, len(weights.W))
-    hidden, _ = largest_pieces(sum_features(batch.X, features, weights), weights.nP)
+    scores = score(hide(batch, tokens, starts)[0], batch.weights)
+    if batch.weights.unseen is not None:
+        scores[:, batch.weights.unseen] = LOWEST
+    return scores
+
+
+# The greedy loop
+
+
+def find_entities(batch: Batch) -> Entities:
+    """Find the entities of a batch."""
+    kernels = kernels_for(batch.X)
+    if kernels is not None:
+        return Entities(*kernels.decode(*batch))
+    return _decode(batch, whole_docs(batch.rules.doc_ends), None, is_train=False)[1]
+
+
+def visit_states(batch: Batch, parts: Parts, mask: Optional[numpy.ndarray]) -> States:
+    """Take the actions of an update, and return the states that they lead to.
+
+    mask (R, nH) float32: Dropout of the hidden layer, for each token of all parts. None for none.
+    """
+    kernels = kernels_for(batch.X)
+    if kernels is not None:
+        return States(*kernels.decode_states(*batch, parts, mask))
+    return _decode(batch, parts, mask, is_train=True)[0]
+
+
+def whole_docs(doc_ends: numpy.ndarray) -> Parts:
+    """Make a part of each doc, by where docs end in the batch."""
+    begins = numpy.append(0, doc_ends[:-1])
+    return Parts(begins, doc_ends, begins, numpy.full(len(doc_ends), NO_LABEL))
+
+
+def tokens_of(parts: Parts) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """List the R tokens of parts, and how many tokens of its part are before each, (R,) int64."""
+    sizes = parts.ends - parts.begins
+    steps = numpy.arange(sizes.sum()) - numpy.repeat(sizes.cumsum() - sizes, sizes)
+    return numpy.repeat(parts.begins, sizes) + steps, steps
+
+
+def _decode(
+    batch: Batch, parts: Parts, mask: Optional[numpy.ndarray], *, is_train: bool
+) -> tuple[States, Entities]:
+    weights, rules, actions = batch[1:]
+    tokens, _ = tokens_of(parts)
+    starts = numpy.full(len(tokens), -1)
+    # States outside depend on the token alone: all of them are scored, visited or not
+    hidden, which = hide(batch, tokens, starts, mask, is_train=is_train)
+    valid = valid_outside(rules, actions, tokens)
     scores = score(hidden, weights)
     if weights.unseen is not None:
-        scores[:, weights.unseen] = LOWEST
-    return scores
+        scores = numpy.where(weights.unseen, LOWEST, scores)
+    best = numpy.where(valid, scores, -numpy.inf).argmax(axis=1)
+    best[~valid.any(axis=1)] = NO_ACTION
+    labels, columns = numpy.full_like(starts, ANY_LABEL), numpy.full_like(starts, NO_ACTION)
+    entities, opens, first = [], set(actions.B.tolist()), 0
+    for begin, end, start, label in zip(*(column.tolist() for column in parts), strict=True):
+        for token in range(begin, end):
+            row = first + token - begin
+            labels[row] = label
+            if label == NO_LABEL:
+                columns[row], start = best[row], token
+            else:
+                starts[row] = start
+                here = slice(row, row + 1)
+                of_row = None if mask is None else mask[here]
+                hidden[here], which[here] = hide(
+                    batch, tokens[here], starts[here], of_row, is_train=is_train
+                )
+                columns[row] = _best_inside(batch, hidden[here], token, label)
+            column = int(columns[row])
+            if column == NO_ACTION:
+                break  # spaCy gives up the rest of the doc
+            if label == NO_LABEL and column in opens:
+                label = int(actions.label_of[column])
+            elif label == NO_LABEL and actions.label_of[column] != NO_LABEL:
+                entities.append((token, token + 1, int(actions.label_of[column])))
+            elif label != NO_LABEL and column != actions.I[label]:
+                entities.append((start, token + 1, label))
+                label = NO_LABEL
+        else:
+            if label != NO_LABEL and begin < end:  # an entity that is open at the end ends there
+                entities.append((start, end, label))
+        first += end - begin
+    return States(starts, labels, columns, hidden, which), as_entities(entities)
+
+
+def _best_inside(batch: Batch, hidden: numpy.ndarray, token: int, label: int) -> int:
+    """Take the better of I and L, if both are valid; of equals, the first column."""
+    steps = valid_inside(batch.rules, batch.actions, numpy.int64(token), numpy.int64(label))
+    columns = sorted({int(column) for column in steps} - {NO_ACTION})
+    if len(columns) < 2:
+        return columns[0] if columns else NO_ACTION
+    scores = score(hidden, batch.weights)[0, columns]
+    if batch.weights.unseen is not None:
+        scores = numpy.where(batch.weights.unseen[columns], LOWEST, scores)
+    return columns[int(scores[1] > scores[0])]

@@ -6,7 +6,7 @@ through it at once.
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import numpy
 from spacy.attrs import ENT_IOB
@@ -17,21 +17,29 @@ from thinc.api import Model, NumpyOps, get_array_module
 
 from ...common.types import Array
 from ...compute.dropout_masks import draw_mask
-from ..docs import lengths_of
 from ..gold import gold_tags, same_tokens, wrong_entities
 from .costs import Gold, costs_of, gold_of, inside_costs, outside_costs
-from .decode import Parts, States, tokens_of, visit_states
 from .rules import (
     ANY_LABEL,
     NO_ACTION,
     NO_LABEL,
     Actions,
-    Rules,
     read_attributes,
     rules_of,
     valid_inside,
 )
-from .states import LOWEST, Batch, Weights, features_of, score, to_device, to_host, weights_of
+from .states import (
+    LOWEST,
+    Parts,
+    States,
+    Weights,
+    features_of,
+    read_batch,
+    score,
+    tokens_of,
+    visit_states,
+    weights_of,
+)
 
 # How many states go through the loss at once, so that their scores don't grow with the batch. A
 # usual batch of 1000 words is a single chunk.
@@ -40,24 +48,12 @@ CHUNK = 4096
 _USUAL_LENGTH = 8
 
 
-class TrainingBatch(NamedTuple):
-    """What to learn from a batch of N tokens."""
-
-    gold: Gold
-    rules: Rules
-    actions: Actions
-    parts: Parts
-
-
 def prepare(
-    examples: Sequence[Example],
-    actions: Actions,
-    wrong_key: Optional[str],
-    cut_size: int,
-) -> TrainingBatch:
-    """Read off examples what they teach.
+    examples: Sequence[Example], actions: Actions, wrong_key: Optional[str], cut_size: int
+) -> tuple[Gold, Parts]:
+    """Read off a batch of examples what they teach.
 
-    examples (Sequence[Example]): The batch. At least one has tokens.
+    examples (Sequence[Example]): At least one has tokens.
     wrong_key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
     cut_size (int): The setting `update_with_oracle_cut_size`.
 
@@ -66,62 +62,44 @@ def prepare(
     valid.
     """
     examples = [example for example in examples if len(example.predicted)]
-    docs = [example.predicted for example in examples]
-    lengths = lengths_of(docs)
-    gold = gold_of(gold_tags(examples, actions.labels), len(actions.labels))
-    negated = [number for number, label in enumerate(actions.labels) if label.startswith("!")]
-    for number in numpy.intersect1d(gold.labels[gold.in_entity], negated).tolist():
-        raise ValueError(Errors.E869.format(label=actions.labels[number]))
-    if wrong_key is not None:
-        gold = gold._replace(wrong=wrong_entities(examples, actions.labels, wrong_key))
-    rules = rules_of(read_attributes(docs), lengths, actions)
-    length = draw_length(cut_size)
-    return TrainingBatch(
-        gold, rules, actions, cut(examples, length, gold, rules, actions, wrong_key)
-    )
+    labels = actions.labels
+    rules = rules_of(read_attributes([example.predicted for example in examples]), actions)
+    tags = gold_tags(examples, labels)
+    wrong = None if wrong_key is None else wrong_entities(examples, labels, wrong_key)
+    gold = gold_of(tags, wrong, rules, actions)
+    for number in numpy.unique(gold.labels[gold.in_entity]).tolist():
+        if labels[number].startswith("!"):
+            raise ValueError(Errors.E869.format(label=labels[number]))
+    return gold, cut(examples, draw_length(cut_size), gold, wrong_key)
 
 
 # Parts of docs
 
 
 def draw_length(cut_size: int) -> int:
-    """Draw the length of the parts that docs are cut to in an update, as spaCy's ner does.
-
-    cut_size (int): The setting `update_with_oracle_cut_size`. For 0, and so no cuts, it returns 0.
-    """
+    """Draw the length of the parts that docs are cut to in an update, 0 for no cuts, as spaCy."""
     if cut_size < 1:
         return 0
     # At 1, spaCy's draw can be 0, at which it raises an error
     return max(1, int(random.uniform(cut_size // 2, cut_size * 2)))
 
 
-def has_gold(example: Example, key: Optional[str]) -> bool:
-    """Tell whether an example teaches anything: of any token, or of entities known to be wrong.
-
-    key (Optional[str]): Where in reference.spans these entities are.
-    """
+def has_gold(example: Example, wrong_key: Optional[str]) -> bool:
+    """Tell whether an example teaches anything: of any token, or of entities known to be wrong."""
     if not len(example.predicted):
         return False
-    if key is not None and len(example.reference.spans.get(key, [])):
+    if wrong_key is not None and len(example.reference.spans.get(wrong_key, [])):
         return True
     return bool(example.reference.to_array(ENT_IOB).any())
 
 
-def cut(
-    examples: Sequence[Example],
-    length: int,
-    gold: Gold,
-    rules: Rules,
-    actions: Actions,
-    wrong_key: Optional[str],
-) -> Parts:
+def cut(examples: Sequence[Example], length: int, gold: Gold, wrong_key: Optional[str]) -> Parts:
     """Cut docs of at least `length` tokens into parts of that length; 0 cuts none.
 
     A part begins in the state that the gold entities lead to. It goes on for one token of the next
     part, as in spaCy's ner. Docs and parts without gold entities are left out.
 
     examples (Sequence[Example]): All examples of the batch that have tokens.
-    wrong_key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
 
     Raises ValueError where no action is right that is valid.
     """
@@ -136,7 +114,7 @@ def cut(
             whole[0].append(offset)
             whole[1].append(end)
         else:
-            starts, labels = follow_gold(gold, rules, actions, offset, end)
+            starts, labels = follow_gold(gold, offset, end)
             first = numpy.arange(0, n, length)
             # To spaCy, the end of the last part is -1, the token before the last
             last = numpy.append(first[1:], -1)
@@ -149,18 +127,15 @@ def cut(
     return Parts(*map(numpy.concatenate, zip(*parts, strict=True)))
 
 
-def follow_gold(
-    gold: Gold, rules: Rules, actions: Actions, begin: int, end: int
-) -> tuple[numpy.ndarray, numpy.ndarray]:
+def follow_gold(gold: Gold, begin: int, end: int) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Follow the first actions that cost nothing through a doc, the tokens [begin, end).
 
     Returns of each token the first token and the label of the entity that is open before it, (n,)
     int64 each; the token itself and `NO_LABEL` if none is.
-
-    Raises ValueError where each valid action costs something.
     """
+    actions = gold.actions
     starts, labels = numpy.arange(begin, end), numpy.full(end - begin, NO_LABEL)
-    is_free = outside_costs(gold, rules, actions, starts) == 0
+    is_free = outside_costs(gold, starts) == 0
     columns = numpy.where(is_free.any(axis=1), is_free.argmax(axis=1), NO_ACTION).tolist()
     opens = set(actions.B.tolist())
     token = begin
@@ -171,21 +146,21 @@ def follow_gold(
         stop = token + 1
         if column in opens:
             label = int(actions.label_of[column])
-            stop = _gold_end(gold, rules, actions, token, label, end)
+            stop = _gold_end(gold, token, label, end)
             starts[token + 1 - begin : stop - begin] = token
             labels[token + 1 - begin : stop - begin] = label
         token = stop
     return starts, labels
 
 
-def _gold_end(gold: Gold, rules: Rules, actions: Actions, start: int, label: int, end: int) -> int:
+def _gold_end(gold: Gold, start: int, label: int, end: int) -> int:
     """Find where an entity ends that began with a token, if all actions in it cost nothing."""
     first, width = start + 1, _USUAL_LENGTH
     while first < end:
         tokens = numpy.arange(first, min(first + width, end))
         starts, labels = numpy.full_like(tokens, start), numpy.full_like(tokens, label)
-        costs = inside_costs(gold, rules, actions, tokens, starts, labels)
-        columns = valid_inside(rules, actions, tokens, labels)
+        costs = inside_costs(gold, tokens, starts, labels)
+        columns = valid_inside(gold.rules, gold.actions, tokens, labels)
         closes = (costs.L == 0) & ((costs.I != 0) | (columns.L < columns.I))
         for token in tokens[closes | (costs.I != 0)].tolist():
             if not closes[token - first]:
@@ -196,23 +171,20 @@ def _gold_end(gold: Gold, rules: Rules, actions: Actions, start: int, label: int
 
 
 def parts_with_gold(
-    example: Example, starts: numpy.ndarray, ends: numpy.ndarray, key: Optional[str]
+    example: Example, starts: numpy.ndarray, ends: numpy.ndarray, wrong_key: Optional[str]
 ) -> numpy.ndarray:
-    """Tell which parts of an example teach anything, as `has_gold` of spaCy's moves does.
+    """Tell which parts of an example teach anything, as `has_gold` of spaCy's moves: (P,) bool.
 
     Both docs are read once, however many parts there are.
 
     starts, ends (P,) int64: The predicted tokens of each part, doc[start:end]. If none align, all
         tokens are meant.
-    key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
-
-    Returns (P,) bool.
     """
     reference = example.reference
     firsts, lasts = _aligned_parts(example, starts, ends)
     counts = numpy.append(0, (reference.to_array(ENT_IOB) != 0).cumsum())
     has_any: numpy.ndarray = counts[lasts] > counts[firsts]
-    wrong = reference.spans.get(key, []) if key is not None else []
+    wrong = [] if wrong_key is None else reference.spans.get(wrong_key, [])
     spans = numpy.array(sorted((span.start, span.end) for span in wrong)).reshape(-1, 2)
     # Of the spans that begin with a token or later, the first end; after the last, none ends
     nearest = numpy.append(numpy.minimum.accumulate(spans[::-1, 1])[::-1], len(reference) + 1)
@@ -231,8 +203,8 @@ def _aligned_parts(
     ends = numpy.minimum(numpy.where(ends < 0, len(doc) + ends, ends), len(doc))
     firsts, lasts = numpy.zeros_like(starts), numpy.full_like(ends, len(reference))
     if same_tokens(doc, reference):
-        some = starts < ends
-        firsts[some], lasts[some] = starts[some], ends[some]
+        not_empty = starts < ends
+        firsts[not_empty], lasts[not_empty] = starts[not_empty], ends[not_empty]
         return firsts, lasts
     x2y = example.alignment.x2y  # each look at `alignment` compares all tokens
     for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
@@ -254,7 +226,8 @@ def _letters(span: Span) -> str:
 def learn(
     model: Model,
     docs: Sequence[Doc],
-    batch: TrainingBatch,
+    gold: Gold,
+    parts: Parts,
     *,
     state_dropout: float,
     spacy_gradient: bool,
@@ -265,41 +238,33 @@ def learn(
     spacy_gradient (bool): See `backpropagate`.
     """
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
-    value, dX = _learn_head(model, X, batch, state_dropout, spacy_gradient)
-    backprop(dX)
-    return value
-
-
-def _learn_head(
-    model: Model, X: Array, batch: TrainingBatch, state_dropout: float, spacy_gradient: bool
-) -> tuple[float, Array]:
-    """Add the gradients of `lower` and `upper`, and return the loss and the vectors' gradient."""
-    gold, rules, actions, parts = batch
-    on_host = Batch(*to_host(X, weights_of(model)), rules, actions)
-    weights = to_device(X, weights_of(model))
+    batch = read_batch(model, X, gold.rules, gold.actions)
+    xp = get_array_module(X)
+    W, b, pad, upper_W, upper_b = (
+        None if array is None else xp.asarray(array) for array in weights_of(model)[:5]
+    )
+    weights = Weights(W, b, pad, upper_W, upper_b, *batch.weights[5:])  # on the device of X
     tokens, steps = tokens_of(parts)
     mask = None
     if weights.upper is not None:
-        shape = (len(tokens), weights.upper.shape[1])
-        mask = draw_mask(NumpyOps(), shape, state_dropout)
-    states = visit_states(on_host, parts, mask)
-    lowest = None
-    if weights.unseen is not None:
-        lowest = _lowest_scores(states, steps, on_host.weights)
-    dX, value = model.ops.alloc2f(*X.shape), 0.0
-    seen = numpy.zeros(actions.nO, dtype=bool)
+        mask = draw_mask(NumpyOps(), (len(tokens), weights.upper.shape[1]), state_dropout)
+    states = visit_states(batch, parts, mask)
+    unseen = weights.unseen
+    lowest = None if unseen is None else _lowest_scores(states, steps, batch.weights)
+    dX, loss = model.ops.alloc2f(*X.shape), 0.0
+    seen = numpy.zeros(gold.actions.nO, dtype=bool)
     for rows in _chunks(states):
         starts, labels = states.starts[rows], states.labels[rows]
-        costs = costs_of(gold, rules, actions, tokens[rows], starts, labels)
+        costs = costs_of(gold, tokens[rows], starts, labels)
         seen |= (costs == 0).any(axis=0)
         hidden = model.ops.asarray(states.hidden[rows])
         scores = score(hidden, weights)
         if lowest is not None:
-            scores[:, weights.unseen] = model.ops.xp.asarray(lowest[steps[rows], None])
+            scores[:, unseen] = xp.asarray(lowest[steps[rows], None])
         d_scores = log_loss_gradient(scores, costs)
-        value += float((d_scores**2).sum())
-        if weights.unseen is not None:
-            d_scores[:, weights.unseen] = 0
+        loss += float((d_scores**2).sum())
+        if unseen is not None:
+            d_scores[:, unseen] = 0
         d_hidden = d_scores
         if weights.upper is not None:
             upper = model.get_ref("upper")
@@ -308,11 +273,12 @@ def _learn_head(
             d_hidden = d_scores @ weights.upper
         if mask is not None:
             d_hidden = d_hidden * model.ops.asarray(mask[rows])
-        d_sums = _hide_backward(d_hidden, states.which[rows], weights, model)
+        d_sums = _hide_backward(d_hidden, states.which[rows], weights.nP)
         features = features_of(tokens[rows], starts, len(weights.W))
         backpropagate(model, features, d_sums, X, dX, weights, spacy_gradient=spacy_gradient)
     model.attrs["unseen_classes"] -= set(numpy.flatnonzero(seen).tolist())
-    return value, dX
+    backprop(dX)
+    return loss
 
 
 def _chunks(states: States) -> Iterator[numpy.ndarray]:
@@ -356,12 +322,12 @@ def _softmax(scores: Array, xp: Array) -> Array:
     return exps
 
 
-def _hide_backward(d_hidden: Array, which: numpy.ndarray, weights: Weights, model: Model) -> Array:
+def _hide_backward(d_hidden: Array, which: numpy.ndarray, nP: int) -> Array:
     """Backpropagate to the sums: (V, nH) -> (V, nH * nP)."""
     xp = get_array_module(d_hidden)
-    if weights.nP == 1:
+    if nP == 1:
         return d_hidden * xp.asarray(which)
-    is_largest = xp.asarray(which)[:, :, None] == xp.arange(weights.nP)
+    is_largest = xp.asarray(which)[:, :, None] == xp.arange(nP)
     return (d_hidden[:, :, None] * is_largest).reshape(len(d_hidden), -1)
 
 
@@ -377,7 +343,7 @@ def backpropagate(
 ) -> None:
     """Add the gradients of `lower`, and those of the vectors of tokens.
 
-    features (V, nF) int64: The features of V states, as `features_of` lists them.
+    features (V, nF) int64: Of V states, as `features_of` lists them.
     d_sums (V, nH * nP) float32: The gradient of their sums.
     X, dX (N, nI) float32: The vectors, and their gradient, to which it is added.
     spacy_gradient (bool): As spaCy computes it. It takes the last token of the batch for features

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.ner.transition.best import find_best
-from spacy_multihash.ner.transition.decode import find_entities
 from spacy_multihash.ner.transition.probabilities import log_masses, outside_probabilities
+from spacy_multihash.ner.transition.states import find_entities
 from tests.helpers.action_sequences import (
     Entity,
     Words,

@@ -80,15 +80,15 @@ def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
     if not batch:
         return
     moves = make_moves()
-    gold, rules, actions, _ = prepare(batch, read_actions(moves), WRONG, 0)
+    gold, _ = prepare(batch, read_actions(moves), WRONG, 0)
     states, offset = [], 0
     for example in batch:
-        states += reachable(moves, example, offset, actions.labels)
+        states += reachable(moves, example, offset, gold.actions.labels)
         offset += len(example.predicted)
     expected = numpy.minimum([state.costs for state in states], INVALID)
     tokens, starts, labels = (numpy.array(column) for column in list(zip(*states, strict=True))[:3])
     labels[starts < 0] = NO_LABEL
-    assert_array_equal(costs_of(gold, rules, actions, tokens, starts, labels), expected)
+    assert_array_equal(costs_of(gold, tokens, starts, labels), expected)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_first_action_of_a_wrong_entity_costs_one_more_where_it_can_be_told(
 ) -> None:
     # For B that is where only one token is left. spaCy does not ask which entity it would be
     moves, example = make_moves(), plain_example("OOOO", (*span, "B"), (*span, "B"))
-    gold, rules, actions, _ = prepare([example], read_actions(moves), WRONG, 0)
-    (costs,) = outside_costs(gold, rules, actions, numpy.array(span[:1]))
+    gold, _ = prepare([example], read_actions(moves), WRONG, 0)
+    (costs,) = outside_costs(gold, numpy.array(span[:1]))
     names = [moves.get_class_name(column) for column in numpy.flatnonzero(costs == 2)]
     assert sorted(names) == expected

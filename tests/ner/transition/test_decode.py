@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
-from spacy_multihash.ner.transition.decode import Parts, States, visit_states, whole_docs
 from spacy_multihash.ner.transition.rules import (
     ANY_LABEL,
     NO_ACTION,
     NO_LABEL,
     valid_inside,
 )
-from spacy_multihash.ner.transition.states import Batch
+from spacy_multihash.ner.transition.states import Batch, Parts, States, visit_states, whole_docs
 from tests.helpers.action_sequences import batch_of
 from tests.helpers.transition import (
     Case,
@@ -90,11 +89,12 @@ def best_valid(batch: Batch, hidden: numpy.ndarray, i: int, label: int) -> int:
         scores = numpy.where(weights.unseen, -1e30, scores)
     valid = []
     if label == NO_LABEL:
+        begins, units, _, _, outside, blocked = rules.table[:, i].tolist()
         for number in range(len(actions.labels)):
-            valid += [actions.B[number]] * int(rules.begins[i] in (ANY_LABEL, number))
-            valid += [actions.U[number]] * int(rules.units[i] in (ANY_LABEL, number))
-        valid += [actions.O] * int(rules.outside[i])
-        valid += [actions.blocked] * int(rules.blocked[i])
+            valid += [actions.B[number]] * int(begins in (ANY_LABEL, number))
+            valid += [actions.U[number]] * int(units in (ANY_LABEL, number))
+        valid += [actions.O] * outside
+        valid += [actions.blocked] * blocked
     else:
         steps = valid_inside(rules, actions, numpy.array([i]), numpy.array([label]))
         valid += [steps.I[0], steps.L[0]]

@@ -61,8 +61,8 @@ def lattice_of(ner: BatchEntityRecognizer, batch: Batch, **options: Any) -> Latt
 
 
 def candidates(batch: Batch, lattice: Lattice) -> dict[Entity, float]:
-    keys = as_tuples(lattice.candidates.entities, batch.actions.labels)
-    return dict(zip(keys, lattice.candidates.probabilities.tolist(), strict=True))
+    keys = as_tuples(lattice.candidates, batch.actions.labels)
+    return dict(zip(keys, lattice.candidate_probabilities.tolist(), strict=True))
 
 
 def assert_same_sums(found: dict[Entity, float], expected: dict[Entity, float]) -> None:
@@ -98,7 +98,7 @@ def test_without_labels_there_are_no_candidates() -> None:
     ner = recognizer("")
     batch = batch_of(ner, [make_doc(ner, Words("abc"))])
     lattice = lattice_of(ner, batch)
-    assert not len(lattice.candidates.probabilities)
+    assert not len(lattice.candidate_probabilities)
     assert_array_equal(lattice.outside, 1)
     assert_array_equal(lattice.left_out, 0)
 
@@ -166,23 +166,23 @@ def long_batch(length: int, more: float) -> tuple[BatchEntityRecognizer, Batch]:
 
 
 def assert_tokens_are_outside_or_in_an_entity(lattice: Lattice) -> None:
-    starts, ends, _ = lattice.candidates.entities
+    starts, ends, _ = lattice.candidates
     N = len(lattice.outside)
     inside = numpy.zeros(N + 1)
-    numpy.add.at(inside, starts + 1, lattice.candidates.probabilities)
-    numpy.add.at(inside, ends, -lattice.candidates.probabilities)
+    numpy.add.at(inside, starts + 1, lattice.candidate_probabilities)
+    numpy.add.at(inside, ends, -lattice.candidate_probabilities)
     assert_allclose(lattice.outside + inside.cumsum()[:N], 1, atol=1e-6)
 
 
 def test_each_token_is_outside_or_in_an_entity_across_chunks() -> None:
     ner, batch = long_batch(600, 1.0)
     lattice = lattice_of(ner, batch, above=1e-12, least=1e-12)
-    lengths = lattice.candidates.entities.ends - lattice.candidates.entities.starts
+    lengths = lattice.candidates.ends - lattice.candidates.starts
     assert lengths.max() > 40
     assert lattice.left_out[0] < 1e-6
     assert_tokens_are_outside_or_in_an_entity(lattice)
-    asked = entity_probabilities(batch, lattice.candidates.entities)
-    assert_allclose(asked, lattice.candidates.probabilities, rtol=1e-3, atol=1e-6)
+    asked = entity_probabilities(batch, lattice.candidates)
+    assert_allclose(asked, lattice.candidate_probabilities, rtol=1e-3, atol=1e-6)
 
 
 def test_less_is_left_out_by_a_lower_threshold_and_nothing_errs_by_more() -> None:
@@ -191,12 +191,12 @@ def test_less_is_left_out_by_a_lower_threshold_and_nothing_errs_by_more() -> Non
     docs = [make_doc(ner, Words("abcab")), make_doc(ner, Words("ccba"))]
     batch = batch_of(ner, docs)
     exact = lattice_of(ner, batch)
-    entities = exact.candidates.entities
+    entities = exact.candidates
     assert_allclose(exact.left_out, 0, atol=1e-12)
     before = numpy.ones(2)
     for least in (0.2, 0.05, 0.01, 0.001, 1e-4):
         pruned = build_lattice(batch, entities, least=least)
-        error = abs(pruned.probabilities - exact.candidates.probabilities)
+        error = abs(pruned.probabilities - exact.candidate_probabilities)
         of_doc = (entities.starts >= len(docs[0])).astype(int)
         assert (error <= pruned.left_out[of_doc] + 1e-6).all()
         assert (pruned.left_out <= before + 1e-6).all()

@@ -11,9 +11,8 @@ from spacy.pipeline import EntityRecognizer
 from spacy.training import Example
 
 from spacy_multihash.ner.transition import training
-from spacy_multihash.ner.transition.decode import tokens_of
 from spacy_multihash.ner.transition.rules import ANY_LABEL
-from spacy_multihash.ner.transition.states import features_of
+from spacy_multihash.ner.transition.states import features_of, tokens_of
 from tests.helpers.transition import Case, recognizer
 from tests.helpers.transition_training import (
     LABELS,

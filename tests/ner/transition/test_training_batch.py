@@ -13,8 +13,8 @@ from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
-from spacy_multihash.ner.transition.decode import Parts
 from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
+from spacy_multihash.ner.transition.states import Parts
 from spacy_multihash.ner.transition.training import (
     cut,
     draw_length,
@@ -116,9 +116,9 @@ def test_docs_of_no_token_and_without_annotation_teach_nothing() -> None:
         plain_example(TAGS, (1, 2, "A")),
         Example(none.copy(), none.copy()),
     ]
-    gold, rules, _, parts = prepare(batch, read_actions(ours(WITH_WRONG).moves), WRONG, 0)
+    gold, parts = prepare(batch, read_actions(ours(WITH_WRONG).moves), WRONG, 0)
     assert (parts.begins.tolist(), parts.ends.tolist()) == ([2], [10])
-    assert rules.doc_ends.tolist() == [2, 10]
+    assert gold.rules.doc_ends.tolist() == [2, 10]
     assert gold.wrong is not None
     assert (gold.wrong.starts.tolist(), gold.wrong.ends.tolist()) == ([3], [4])
 
@@ -138,8 +138,8 @@ def cut_by_spacy(ner: EntityRecognizer, batch: list[Example], length: int) -> li
 
 def cut_by_us(ner: EntityRecognizer, batch: list[Example], length: int) -> Parts:
     key, actions = ner.incorrect_spans_key, read_actions(ner.moves)
-    gold, rules, _, _ = prepare(batch, actions, key, 0)
-    return cut(batch, length, gold, rules, actions, key)
+    gold, _ = prepare(batch, actions, key, 0)
+    return cut(batch, length, gold, key)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])

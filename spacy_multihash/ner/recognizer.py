@@ -1,14 +1,22 @@
-"""The settings of a recognizer: one frozen dataclass, whose fields are attributes of the component.
+"""What recognizers share: settings that are attributes, and errors of weights that aren't finite.
 
-A new setting is a field of the dataclass, with its check, and an argument of the factory.
+The settings are one frozen dataclass. A new one is a field of the dataclass, with its check, and an
+argument of the factory.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import cache
 from typing import Any, ClassVar
 
+from thinc.api import Model, get_array_module
+
 from ..common.checks import is_number, setting_error
+from ..common.types import Array
+
+# How many parameters a message names.
+_MOST_NAMED = 3
 
 
 class WithSettings:
@@ -58,3 +66,40 @@ def check_temperature(where: str, temperature: object) -> None:
     """
     if not (is_number(temperature) and 0 < temperature < math.inf):
         raise setting_error(where, "temperature", "a number above 0", temperature)
+
+
+def are_finite(arrays: Iterable[Array]) -> bool:
+    """Tell whether no number of arrays is NaN or infinite."""
+    return all(bool(get_array_module(array).isfinite(array).all()) for array in arrays)
+
+
+def not_finite(component: str, model: Model, what: str, effect: str) -> ValueError:
+    """Make the error for numbers that are NaN or infinite; it names the parameters that are.
+
+    what (str): Which numbers they are.
+    effect (str): What cannot be done with them.
+    """
+    return ValueError(
+        f'Component "{component}": {what} are not finite (NaN or infinite), so that {effect}. '
+        f"{cause_of_not_finite(model)}"
+    )
+
+
+def cause_of_not_finite(model: Model) -> str:
+    """Write which parameters are NaN or infinite, and what to do."""
+    names = [
+        f"{name} of layer '{node.name}'"
+        for node in model.walk()
+        for name in node.param_names
+        if node.has_param(name) and not are_finite([node.get_param(name)])
+    ]
+    if not names:
+        return (
+            "All its own parameters are finite. Look for large ones, and if its model listens to "
+            "another component, at the parameters of that one."
+        )
+    listed, more = ", ".join(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
+    return (
+        f"Parameters that are not finite: {listed}{f' and {more} more' if more > 0 else ''}. Load "
+        "weights that are, or train again with a lower learn_rate or grad_clip."
+    )

@@ -1,0 +1,86 @@
+"""The settings of `batch_ner`."""
+
+from dataclasses import dataclass
+from typing import Any, Optional, get_args
+
+from ...common.checks import (
+    check_choice,
+    check_flag,
+    check_share,
+    check_string,
+    is_number,
+    setting_error,
+)
+from ...common.types import TransitionConfidence, TransitionDecoder
+from ..recognizer import check_temperature
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of `BatchEntityRecognizer`, besides those of spaCy's ner.
+
+    state_dropout (float): Dropout of the hidden layer in training, drawn for each state. It has no
+        effect on a model without `upper`.
+    spacy_gradient (bool): Whether to compute the gradient as spaCy does, including its error: for
+        missing features, it takes the last token of the batch.
+    decoder (str): "greedy" takes the best action of each state, as spaCy's ner does. "best" takes
+        the most probable sequence of actions.
+    spans_key (Optional[str]): Where in doc.spans to put the entities as well, with their
+        probabilities in `attrs["scores"]`, (number of entities,) float32. Entities that the doc had
+        before have probability 1, and the probabilities of others are conditional on them. Null
+        puts none there.
+    confidence (str): Which probability to compute. "exact", the only choice, is the share of all
+        sequences of actions that have the entity.
+    candidates_above (Optional[float]): Also put other possible entities into doc.spans[spans_key],
+        if their probability is at least this. Null adds none.
+    temperature (float): Divides the scores before they become probabilities. It changes
+        probabilities and "best", but not "greedy".
+    """
+
+    state_dropout: float = 0.1
+    spacy_gradient: bool = False
+    decoder: TransitionDecoder = "greedy"
+    spans_key: Optional[str] = None
+    confidence: TransitionConfidence = "exact"
+    candidates_above: Optional[float] = None
+    temperature: float = 1.0
+
+    def check(self, component: Any) -> None:  # noqa: ANN401 (a BatchEntityRecognizer)
+        """Raise ValueError for values out of range, and candidates without a place to go to."""
+        where = f'Component "{component.name}"'
+        check_share(where, "state_dropout", self.state_dropout)
+        check_flag(where, "spacy_gradient", self.spacy_gradient)
+        check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
+        check_choice(where, "confidence", self.confidence, get_args(TransitionConfidence))
+        check_string(where, "spans_key", self.spans_key)
+        check_temperature(where, self.temperature)
+        above = self.candidates_above
+        if above is None:
+            return
+        if not (is_number(above) and 0 < above <= 1):
+            raise setting_error(where, "candidates_above", "a probability above 0, or null", above)
+        if self.spans_key is None:
+            raise ValueError(
+                f"{where}: candidates_above = {above} has no effect without spans_key, which says "
+                "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
+            )
+
+    def check_beam(self, component: str, beam_width: int) -> None:
+        """Check that no setting is without effect on spaCy's beam, which finds the entities.
+
+        component (str): The name of the component, for messages.
+
+        Raises ValueError for one that is.
+        """
+        for name, default in (("decoder", "greedy"), ("spans_key", None)):
+            value = getattr(self, name)
+            if value != default:
+                raise ValueError(
+                    f'Component "{component}": {name} = "{value}" has no effect with beam_width = '
+                    f"{beam_width}. {without_beam(component)}, or set {name} to its default."
+                )
+
+
+def without_beam(component: str) -> str:
+    """Write what to do about a beam. The files of a trained component win over its config."""
+    return f'Set nlp.get_pipe("{component}").cfg["beam_width"] = 1'
