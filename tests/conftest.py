@@ -52,16 +52,16 @@ def all_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(EnglishDefaults, "tokenizer_exceptions", ALL_EXCEPTIONS)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"real data is not there: {SHARED}")
     return SHARED
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def english(shared: Path) -> Language:
-    """Load a trained pipeline with all components, tables of static vectors among them."""
+    """Load a trained pipeline with all components, and static vectors. No test changes it."""
     # W095: the pipeline was trained with an older minor version of spaCy
     with pytest.warns(UserWarning, match="W095"):
         return spacy.load(shared / "pipelines" / "en_core_web_md-3.7.1")

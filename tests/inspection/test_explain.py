@@ -90,16 +90,6 @@ def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
         explain(SUM, doc, [(KEY, True)], window=-1)
 
 
-def test_what_falls_by_nothing_has_no_completeness() -> None:
-    (found,) = explain(
-        Explained(lambda docs, keys: numpy.ones(len(docs)), FEATURES, 1),
-        make_doc(),
-        [(KEY, True)],
-        window=1,
-    )
-    assert found.together == 0 and found.completeness is None
-
-
 def test_probabilities_next_to_0_and_1_have_log_odds() -> None:
     """What one token adds is told apart where all probabilities look alike."""
     odds = numpy.array([-1e4, -30, -0.5, 20, 30])
@@ -214,3 +204,4 @@ def test_long_docs_are_asked_about_a_few_at_a_time(num_tokens: int, expected: in
     (found,) = explain(Explained(ask, FEATURES, 1), doc, [(KEY, True)], window=1)
     assert max(sizes) == expected and sum(sizes) == 1 + 3 * 3 + 1
     assert found.by_token == (0, 0, 0)
+    assert found.together == 0 and found.completeness is None

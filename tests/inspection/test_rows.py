@@ -78,15 +78,6 @@ def test_tables_are_found_also_if_the_component_is_disabled(
     assert names == [("tok2vec", "NORM"), ("tok2vec", "SHAPE")]
 
 
-def test_settings_of_a_hash_embedding_are_reported() -> None:
-    first, second = map(inspect_table, hash_tables(num_hashes=[2, 3], seeds=[7, 8]))
-    assert (first.attr, first.rows_by, first.num_hashes, first.seed) == ("NORM", "hash", 2, 7)
-    assert (second.attr, second.rows_by, second.num_hashes, second.seed) == ("SHAPE", "hash", 3, 8)
-    assert (first.num_rows, first.width) == (50, 16)
-    assert (first.size.parameters, first.size.bytes) == (50 * 16, 50 * 16 * 4)
-    assert first.use is None
-
-
 @pytest.mark.parametrize("embed", [HASH, SPACY], ids=["ours", "spacy"])
 def test_rows_are_those_that_the_model_adds_up(embed: dict[str, Any], tmp_path: Path) -> None:
     for table in find_tables(make_pipeline(tmp_path, embed)):

@@ -18,7 +18,7 @@ from spacy_multihash.embed.features import attr_id
 from spacy_multihash.embed.features import parse_feature as parse
 from spacy_multihash.embed.unique_tokens import find_unique
 from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
-from tests.helpers.several_vectors import floret_of
+from tests.helpers.several_vectors import floret_of, vectors_of
 
 WORDS = ["Anna", "met", "Bob", "met", "Anna"]
 ATTRS = ["NORM", "SHAPE"]
@@ -96,28 +96,26 @@ def test_features_of_a_model_are_found(nlp: Language, build: Any) -> None:
     assert features_of(plain.layers[-1], nlp.vocab) == {}
 
 
-@pytest.mark.parametrize("build", [spacy_embed, build_multi_hash_embed_v1])
-def test_an_unknown_vector_is_that_of_a_word_without_one(nlp: Language, build: Any) -> None:
-    nlp.vocab.reset_vectors(width=3)
-    for word in ("Anna", "met"):
-        nlp.vocab.set_vector(word, numpy.ones(3, dtype="f"))
-    doc = Doc(nlp.vocab, words=["Anna", "met", "Bob"])
-    model = build(width=8, attrs=["SHAPE"], rows=[50], include_static_vectors=True)
-    model.initialize(X=[doc])
-    found = embed(model, UnknownSymbols(doc, {ORTH: numpy.array([0])}))
-    other = embed(model, Doc(nlp.vocab, words=["Elsa", "met", "Bob"]))
-    assert_close(found, other)
-    assert (found[0] != embed(model, doc)[0]).any()
+def lookup_embed(**settings: Any) -> Model:
+    model = build_multi_embed_v1(**{key: settings[key] for key in settings if key != "rows"})
+    doc = Doc(spacy.blank("en").vocab, words=WORDS)
+    set_tables(model, make_tables(count_symbols([doc], {"SHAPE": SHAPE}), min_freq=1))
+    return model
 
 
-@pytest.mark.parametrize("build", [build_multi_embed_v1, build_multi_hash_embed_v1])
-def test_an_unknown_word_has_no_vector_of_its_ngrams(nlp: Language, build: Any) -> None:
-    nlp.vocab.vectors = floret_of(nlp, 3)
+@pytest.mark.parametrize(
+    ("build", "mode"),
+    [
+        (spacy_embed, "words"),
+        (build_multi_hash_embed_v1, "words"),
+        (build_multi_hash_embed_v1, "floret"),
+        (lookup_embed, "floret"),
+    ],
+)
+def test_an_unknown_word_has_no_vector(nlp: Language, build: Any, mode: str) -> None:
+    nlp.vocab.vectors = vectors_of(nlp, WORDS, 3) if mode == "words" else floret_of(nlp, 3)
     doc = Doc(nlp.vocab, words=WORDS * 10)  # more than a few, of which some are equal
-    rows = {"rows": [50]} if build is build_multi_hash_embed_v1 else {}
-    model = build(width=8, attrs=["SHAPE"], include_static_vectors=True, **rows)
-    if not rows:
-        set_tables(model, make_tables(count_symbols([doc], {"SHAPE": SHAPE}), min_freq=1))
+    model = build(width=8, attrs=["SHAPE"], rows=[50], include_static_vectors=True)
     model.initialize(X=[doc])
     known = embed(model, doc)
     found = embed(model, UnknownSymbols(doc, {ORTH: numpy.array([0, 7])}))

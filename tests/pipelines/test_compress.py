@@ -12,7 +12,7 @@ import spacy
 import srsly
 from numpy.testing import assert_array_equal
 from spacy.language import Language
-from spacy.strings import StringStore
+from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
 from spacy.util import RegistryError, registry
 from thinc.api import Config, Linear, Model, Shim, chain
@@ -143,9 +143,12 @@ def test_tables_of_meta_vectors_are_small_too(tmp_path: Path) -> None:
     }
     own = save_words(tmp_path / "own", WORDS, 64, seed=1)
     nlp = trained(meta_pipeline(meta_embed(tables), own))
+    others = numpy.linspace(0, 1, 9, dtype="float32")
+    nlp.vocab.lookups.add_table("of somebody else", {"a": others})
     assert_array_equal(tensor_of(small(nlp, tmp_path / "whole", WHOLE)), tensor_of(nlp))
     found = small(nlp, tmp_path / "small")
     numpy.testing.assert_allclose(tensor_of(found), tensor_of(nlp), atol=0.1)
+    assert_array_equal(found.vocab.lookups.get_table("of somebody else")["a"], others)
     lookups = [tmp_path / name / "vocab" / "lookups.bin" for name in ("whole", "small")]
     assert lookups[1].stat().st_size < 0.5 * lookups[0].stat().st_size
     found.to_disk(tmp_path / "again")
@@ -251,7 +254,7 @@ def test_accelerated_pipeline_is_compressed_and_the_other_way_round(tmp_path: Pa
     assert predictions(spacy.load(tmp_path / "small_fast")) == predictions(fast)
 
 
-def test_callback_that_was_there_is_called_still(tmp_path: Path) -> None:
+def test_callback_that_was_there_is_called_and_overrides_are_taken(tmp_path: Path) -> None:
     nlp = built()
     nlp.config["nlp"]["after_creation"] = {"@callbacks": "test_mark.v1"}
 
@@ -266,7 +269,9 @@ def test_callback_that_was_there_is_called_still(tmp_path: Path) -> None:
     found = small(nlp, tmp_path / "small")
     assert found.meta["marked"]
     found.to_disk(tmp_path / "again")
-    assert spacy.load(tmp_path / "again").meta["marked"]
+    again = spacy.load(tmp_path / "again", config={"training.seed": 7})
+    assert again.meta["marked"]
+    assert again.config["training"]["seed"] == 7
 
 
 def test_pipeline_names_a_function_of_ours_where_the_package_is_not_installed(
@@ -309,7 +314,9 @@ def test_hashes_are_found_with_and_without_a_sign(tmp_path: Path) -> None:
     signed = numpy.array(ids, dtype="uint64").view("int64")
     assert (signed < 0).any()
     srsly.write_msgpack(tmp_path / "list", signed.tolist())
-    assert {*ids} <= needed_ids(tmp_path, [])  # type: ignore[operator]
+    assert {*ids, get_string_id("PER")} <= needed_ids(tmp_path, ["PER"])  # type: ignore[operator]
+    srsly.write_json(tmp_path / "file_in_a_file", ['{"pattern": "snow"}'])
+    assert get_string_id("snow") in needed_ids(tmp_path, [])  # type: ignore[operator]
     for dtype in ("<i8", ">i8", "<u8", ">u8"):
         array = signed.astype("uint64").astype(dtype)
         within: Any = {"ids": [array.tobytes()], "none": b""}  # bytes within a message
