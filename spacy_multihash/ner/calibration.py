@@ -47,12 +47,11 @@ def reliability(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 
     right (E,) bool: Whether each entity is right.
     """
     number = numpy.minimum((probabilities * bins).astype("int64"), bins - 1)
-    found = []
-    for range_ in numpy.unique(number).tolist():
-        inside = number == range_
-        mean, share = probabilities[inside].mean(), right[inside].mean()
-        found.append(Bin(float(mean), float(share), int(inside.sum())))
-    return found
+    ranges = [number == of_range for of_range in numpy.unique(number)]
+    return [
+        Bin(float(probabilities[inside].mean()), float(right[inside].mean()), int(inside.sum()))
+        for inside in ranges
+    ]
 
 
 def expected_calibration_error(
@@ -64,9 +63,8 @@ def expected_calibration_error(
     """
     if not len(probabilities):
         return math.nan
-    found = reliability(probabilities, right, bins)
-    distances = [abs(one.probability - one.share) * one.entities for one in found]
-    return sum(distances) / len(probabilities)
+    ranges = reliability(probabilities, right, bins)
+    return sum(abs(b.probability - b.share) * b.entities for b in ranges) / len(probabilities)
 
 
 def log_loss(probabilities: numpy.ndarray, right: numpy.ndarray) -> float:
@@ -114,20 +112,15 @@ class Quality(NamedTuple):
 
 def quality_of(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10) -> Quality:
     """Measure how true probabilities are; the arguments are those of `reliability`."""
-    return Quality(
-        len(right),
-        float(right.mean()),
-        expected_calibration_error(probabilities, right, bins),
-        log_loss(probabilities, right),
-    )
+    error = expected_calibration_error(probabilities, right, bins)
+    return Quality(len(right), float(right.mean()), error, log_loss(probabilities, right))
 
 
 @dataclass(frozen=True)
 class Calibration:
     """How true the probabilities of the entities of a corpus are, with two temperatures.
 
-    component: The recognizer.
-    former, temperature: The temperature that it had, and the other one.
+    former, temperature: The temperature that the component had, and the other one.
     before, after: How true the probabilities are, with each temperature.
     labels: The same two for each label.
     bins_before, bins_after: The ranges of probability, for the diagram.
@@ -154,8 +147,8 @@ class Calibration:
                 label: {"before": old._asdict(), "after": new._asdict()}
                 for label, (old, new) in self.labels.items()
             },
-            "bins_before": [one._asdict() for one in self.bins_before],
-            "bins_after": [one._asdict() for one in self.bins_after],
+            "bins_before": [of_range._asdict() for of_range in self.bins_before],
+            "bins_after": [of_range._asdict() for of_range in self.bins_after],
         }
 
 
@@ -166,7 +159,6 @@ _BATCH = 256
 class Judged(NamedTuple):
     """The E entities that a component finds where there is gold annotation.
 
-    component: Its name.
     former: The temperature that it has.
     right (E,) bool: Whether each entity is right.
     labels (E,) str: What each entity counts as.
@@ -201,22 +193,23 @@ def judge_entities(
     recognizer: Any = nlp.get_pipe(name)
     right: list[bool] = []
     labels: list[str] = []
-    parts: list[tuple[SpanScores, list[int]]] = []
+    batches: list[tuple[SpanScores, list[int]]] = []
     for batch in minibatch(examples, _BATCH):
         pairs = annotate_before(nlp, name, batch)
         docs, batch = [doc for doc, _ in pairs], [example for _, example in pairs]
-        found = recognizer.score_spans(docs)
+        scores = recognizer.score_spans(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]
-        gold, known = _gold_of(batch, same)
-        kept = []
-        for number, (i, (start, end, label)) in enumerate(found.keys):
+        gold = [_gold_entities(example, same) for example in batch]
+        has_gold = [[tag is not None for tag in eg.get_aligned_ner()] for eg in batch]
+        counting = []
+        for number, (i, (start, end, label)) in enumerate(scores.keys):
             counted = _counts_as(label, same)
             is_new = (start, end, label) not in present[i]
-            if counted is not None and is_new and all(known[i][start:end]):
-                kept.append(number)
+            if counted is not None and is_new and all(has_gold[i][start:end]):
+                counting.append(number)
                 right.append((start, end, counted) in gold[i])
                 labels.append(counted)
-        parts.append((found, kept))
+        batches.append((scores, counting))
     if not right:
         raise ValueError(
             f'Component "{name}" finds no entity in the corpus where it has gold annotation, so '
@@ -225,23 +218,18 @@ def judge_entities(
         )
 
     def probabilities(temperature: float) -> numpy.ndarray:
-        return numpy.concatenate([spans.probabilities(temperature)[kept] for spans, kept in parts])
+        return numpy.concatenate([scores.probabilities(temperature)[i] for scores, i in batches])
 
     return Judged(
         name, recognizer.temperature, numpy.array(right), numpy.array(labels), probabilities
     )
 
 
-def _gold_of(
-    examples: Sequence[Example], same: Optional[Mapping[str, str]]
-) -> tuple[list[set[tuple[int, int, Optional[str]]]], list[list[bool]]]:
-    """Return the gold entities of each doc, and which of its tokens have gold annotation."""
-    gold, known = [], []
-    for example in examples:
-        aligned = example.get_aligned_spans_y2x(example.reference.ents)
-        gold.append({(span.start, span.end, _counts_as(span.label_, same)) for span in aligned})
-        known.append([tag is not None for tag in example.get_aligned_ner()])
-    return gold, known
+def _gold_entities(
+    example: Example, same: Optional[Mapping[str, str]]
+) -> set[tuple[int, int, Optional[str]]]:
+    aligned = example.get_aligned_spans_y2x(example.reference.ents)
+    return {(span.start, span.end, _counts_as(span.label_, same)) for span in aligned}
 
 
 def _counts_as(label: str, same: Optional[Mapping[str, str]]) -> Optional[str]:
@@ -267,28 +255,23 @@ def best_temperature(judged: Judged) -> float:
 
 
 def compare(judged: Judged, temperature: float, *, bins: int = 10) -> Calibration:
-    """Compare the probabilities of entities with those of another temperature.
-
-    judged (Judged): The entities.
-    temperature (float): The other temperature.
-    bins (int): The number of ranges of probability.
-    """
+    """Compare the probabilities of entities, in so many bins, with those of another temperature."""
     old, new = judged.probabilities(judged.former), judged.probabilities(temperature)
-    of_labels = {}
-    for label in numpy.unique(judged.labels).tolist():
-        own = judged.labels == label
-        right = judged.right[own]
-        of_labels[label] = (
-            quality_of(old[own], right, bins),
-            quality_of(new[own], right, bins),
+    right = judged.right
+
+    def qualities(chosen: numpy.ndarray) -> tuple[Quality, Quality]:
+        return (
+            quality_of(old[chosen], right[chosen], bins),
+            quality_of(new[chosen], right[chosen], bins),
         )
+
+    labels = numpy.unique(judged.labels).tolist()
     return Calibration(
         judged.component,
         judged.former,
         temperature,
-        quality_of(old, judged.right, bins),
-        quality_of(new, judged.right, bins),
-        of_labels,
-        reliability(old, judged.right, bins),
-        reliability(new, judged.right, bins),
+        *qualities(numpy.full(len(right), True)),
+        {label: qualities(judged.labels == label) for label in labels},
+        reliability(old, right, bins),
+        reliability(new, right, bins),
     )

@@ -8,7 +8,7 @@ from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
 from spacy.tokens import Doc, Span
 from thinc.types import Ints2d
 
-from .biluo import Constraints, Entities
+from .biluo import Constraints, Entities, as_entities
 
 # An entity of a doc: its tokens [start, end), and its label.
 EntityKey = tuple[int, int, str]
@@ -50,13 +50,13 @@ def check_same_docs(component: str, docs: Sequence[Doc], lengths: numpy.ndarray)
     if [len(doc) for doc in docs] == lengths.tolist():
         return
     given = lengths_of(docs)
-    found = f"Expected {len(lengths)} of them, found {len(given)}."
+    difference = f"Expected {len(lengths)} of them, found {len(given)}."
     if len(given) == len(lengths):
         i = int(numpy.flatnonzero(given != lengths)[0])
-        found = f"Expected {lengths[i]} tokens in doc {i}, found {given[i]}."
+        difference = f"Expected {lengths[i]} tokens in doc {i}, found {given[i]}."
     raise ValueError(
-        f'Component "{component}": the prediction is of other docs. {found} Give set_annotations '
-        "the docs that predict was given, in the same order."
+        f'Component "{component}": the prediction is of other docs. {difference} Give '
+        "set_annotations the docs that predict was given, in the same order."
     )
 
 
@@ -66,8 +66,8 @@ def constraints_of(docs: list[Doc]) -> Constraints:
     No entity begins with whitespace or crosses the boundary of a sentence. Tokens that are blocked,
     or are in an entity already, get no other.
     """
-    known = numpy.concatenate([doc.to_array([SENT_START, IS_SPACE, ENT_IOB]) for doc in docs])
-    sentence_starts, spaces, iob = known.T
+    tokens = numpy.concatenate([doc.to_array([SENT_START, IS_SPACE, ENT_IOB]) for doc in docs])
+    sentence_starts, spaces, iob = tokens.T
     starts = sentence_starts == 1
     lengths = lengths_of(docs)
     starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
@@ -83,15 +83,15 @@ def without_entities(constraints: Constraints, docs: list[Doc]) -> Constraints:
 def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
     """List the entities with these labels that docs have already."""
     numbers = {label: number for number, label in enumerate(labels)}
-    found, begin = [], 0
+    entities, begin = [], 0
     for doc in docs:
-        found += [
+        entities += [
             (begin + ent.start, begin + ent.end, numbers[ent.label_])
             for ent in doc.ents
             if ent.label_ in numbers
         ]
         begin += len(doc)
-    return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
+    return as_entities(entities)
 
 
 def entity_keys(
@@ -112,8 +112,8 @@ def entity_keys(
 def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) -> Entities:
     """List entities of the batch by their keys in each doc, in their order.
 
-    Raises ValueError for a label that is not one of these, for tokens that a doc does not have, and
-    if there are no keys for some docs, or keys of no doc.
+    Raises ValueError for other labels, for tokens that a doc does not have, and if there are not as
+    many lists of keys as docs.
     """
     if len(keys) != len(docs):
         raise ValueError(
@@ -121,7 +121,7 @@ def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) ->
             "The list of a doc without entities is empty."
         )
     numbers = {label: number for number, label in enumerate(labels)}
-    found, begin = [], 0
+    entities, begin = [], 0
     for doc, of_doc in zip(docs, keys, strict=True):
         for start, end, label in of_doc:
             if label not in numbers:
@@ -130,9 +130,9 @@ def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) ->
                 raise ValueError(
                     f"Expected tokens of a doc with {len(doc)} tokens, was [{start}, {end})."
                 )
-            found.append((begin + start, begin + end, numbers[label]))
+            entities.append((begin + start, begin + end, numbers[label]))
         begin += len(doc)
-    return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
+    return as_entities(entities)
 
 
 def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> list[list[Span]]:
@@ -161,12 +161,7 @@ Confidences = dict[EntityKey, float]
 def confidences_of(
     docs: Sequence[Doc], entities: Entities, probabilities: numpy.ndarray, labels: Sequence[str]
 ) -> list[Confidences]:
-    """Sort the probabilities of entities by doc.
-
-    entities (Entities): M entities of the batch, in any order.
-    probabilities (M,) float32: That of each entity.
-    labels (Sequence[str]): The labels that `entities.labels` are numbers of.
-    """
+    """Sort the probabilities of M entities, (M,) float, by doc."""
     confidences: list[Confidences] = [{} for _ in docs]
     keys = entity_keys(docs, entities, labels)
     for (i, key), probability in zip(keys, probabilities.tolist(), strict=True):

@@ -8,7 +8,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples
 
-from .biluo import MISSING, OUTSIDE, Entities, tag_columns, tag_names, tag_numbers
+from .biluo import MISSING, OUTSIDE, Entities, as_entities, tag_columns, tag_names, tag_numbers
 from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
 
 
@@ -63,25 +63,27 @@ def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str)
     Raises ValueError for an entity of a reference that is among its wrong ones.
     """
     numbers = {label: number for number, label in enumerate(labels)}
-    found: list[tuple[int, int, int]] = []
+    entities: list[tuple[int, int, int]] = []
     begin = 0
     for example in examples:
         spans = example.reference.spans.get(key, [])
         wrong = _aligned(example, spans, allow_overlap=True) if spans else set()
         both = wrong & _aligned(example, example.reference.ents) if wrong else set()
         if both:
+            doc = example.predicted
+            named = ", ".join(f"{doc[i:j].text!r} ({label})" for i, j, label in sorted(both))
             raise ValueError(
                 "An example has the same entity as right and as known to be wrong, in "
-                f"reference.ents and in reference.spans[{key!r}]: {_describe(example, both)}. Take "
+                f"reference.ents and in reference.spans[{key!r}]: {named}. Take "
                 "it out of one of them."
             )
-        found += sorted(
+        entities += sorted(
             (begin + start, begin + end, numbers[label])
             for start, end, label in wrong
             if label in numbers
         )
         begin += len(example.predicted)
-    return Entities(*numpy.array(found, dtype="int64").reshape(-1, 3).T)
+    return as_entities(entities)
 
 
 def _aligned(
@@ -92,11 +94,6 @@ def _aligned(
     return {(span.start, span.end, span.label_) for span in spans if span.start < span.end}
 
 
-def _describe(example: Example, keys: set[EntityKey]) -> str:
-    doc = example.predicted
-    return ", ".join(f"{doc[i:j].text!r} ({label})" for i, j, label in sorted(keys))
-
-
 def same_tokens(doc: Doc, other: Doc) -> bool:
     """Tell whether two docs have the same tokens, whatever spaces are between them."""
     return len(doc) == len(other) and bool((doc.to_array(ORTH) == other.to_array(ORTH)).all())
@@ -104,8 +101,8 @@ def same_tokens(doc: Doc, other: Doc) -> bool:
 
 def _read_off(docs: Sequence[Doc], labels: Sequence[str]) -> numpy.ndarray:
     """Return the tags of the docs' own entities, (N,) int64."""
-    known = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE, IS_SPACE]) for doc in docs])
-    iob, types, spaces = known.T
+    tokens = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE, IS_SPACE]) for doc in docs])
+    iob, types, spaces = tokens.T
     lengths = lengths_of(docs)
     ends = lengths.cumsum()
     begins = iob == IOB_BEGINS
@@ -131,8 +128,8 @@ def _read_off(docs: Sequence[Doc], labels: Sequence[str]) -> numpy.ndarray:
     return tags
 
 
-def _check_labels(found: set[str], labels: Sequence[str]) -> None:
-    unknown = sorted(found - set(labels))
+def _check_labels(present: set[str], labels: Sequence[str]) -> None:
+    unknown = sorted(present - set(labels))
     if unknown:
         raise ValueError(
             "The examples have entities with labels that the component does not have: "

@@ -65,8 +65,9 @@ def annotate_before(
     Raises ValueError if one does and docs are left out, since nothing tells which ones.
     """
     with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
-        pairs = nlp.pipe(((each.predicted, each) for each in examples), as_tuples=True)
-        found = list(with_contexts(pairs, deque(examples), f'What is before component "{name}"'))
-    for doc, example in found:
+        pairs = nlp.pipe(((eg.predicted, eg) for eg in examples), as_tuples=True)
+        where = f'What is before component "{name}"'
+        annotated = list(with_contexts(pairs, deque(examples), where))
+    for doc, example in annotated:
         example.predicted = doc
-    return found
+    return annotated

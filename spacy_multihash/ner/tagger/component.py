@@ -1,7 +1,6 @@
 """The component that recognizes entities by tags of all tokens at once."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,7 +19,15 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 from ...common.checks import check_function, setting_error
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
-from ..biluo import Constraints, Entities, entities_of, num_labels, tag_columns, tag_names
+from ..biluo import (
+    Constraints,
+    Entities,
+    as_entities,
+    entities_of,
+    num_labels,
+    tag_columns,
+    tag_names,
+)
 from ..docs import (
     Confidences,
     KeysOfDocs,
@@ -150,54 +157,36 @@ class WithLabels(TrainablePipe):
         return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
 
     def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "WithLabels":
-        """Load the labels, then the weights, for which there are tags then."""
-        with self._labels_anew(exclude):
+        """Load the labels, then the weights, for which there are tags then.
+
+        If that fails, the former labels are there again.
+        """
+        former = {name: list(labels) for name, labels in self.cfg.items()}
+        try:
+            if "cfg" not in exclude:
+                self.cfg.clear()
+                self.cfg["labels"] = []
             load(exclude=[*exclude, "model"])
             if "model" not in exclude:
-                self._make_room()
+                nO = len(tag_names(self.labels))
+                if (self.model.maybe_get_dim("nO") or nO) < nO:
+                    resize_output(self.model, nO)
                 load(exclude=[*exclude, "cfg", "vocab"])
                 self._check_weights(source)
-        return self
-
-    @contextmanager
-    def _labels_anew(self, exclude: Iterable[str]) -> Iterator[None]:
-        """Load into a cfg without labels; if that fails, the former one is there again."""
-        former = {name: list(labels) for name, labels in self.cfg.items()}
-        if "cfg" not in exclude:
-            self.cfg.clear()
-            self.cfg["labels"] = []
-        try:
-            yield
         except BaseException:
             self.cfg.clear()
             self.cfg.update(former)
             raise
-
-    def _make_room(self) -> None:
-        """Let weights with more tags in, than the config or this model has."""
-        nO = len(tag_names(self.labels))
-        if (self.model.maybe_get_dim("nO") or nO) < nO:
-            resize_output(self.model, nO)
+        return self
 
     def _check_weights(self, source: str) -> None:
-        known = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
-        if known != len(self.labels):
+        own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
+        if own != len(self.labels):
             raise ValueError(
-                f'Component "{self.name}": the weights in {source} are those of {known} labels, '
+                f'Component "{self.name}": the weights in {source} are those of {own} labels, '
                 f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
                 'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
             )
-
-
-def _less_largest(scores: Array, axis: Optional[int] = None) -> Array:
-    """Subtract the largest score, which changes no probability."""
-    return scores.astype("float64") - scores.max(axis=axis, keepdims=True)
-
-
-def _apart(less: Array) -> float:
-    """Tell how far scores are from the largest. Labels that no example had yet have -inf."""
-    finite = less[less > -numpy.inf]
-    return -float(finite.min()) if finite.size else 0.0
 
 
 class EntityTagger(WithSettings, WithLabels):
@@ -300,14 +289,23 @@ class EntityTagger(WithSettings, WithLabels):
         lengths = lengths_of(docs)
         asks = self.spans_key is not None or bool(self.threshold)
         if not lengths.any():
-            nothing = numpy.zeros(0, dtype="int64")
-            return Prediction(lengths, Entities(nothing, nothing, nothing), [{} for _ in docs])
+            return Prediction(lengths, as_entities([]), [{} for _ in docs])
         scores = self._scores(docs, reads_transitions=self.decoder == "crf" or asks)
         constraints = constraints_of(docs)
         entities = self._decode(docs, scores, constraints)
         if not asks:
             return Prediction(lengths, entities, None)
-        confidences = self._confidences(docs, scores, entities, constraints)
+        # Of those that are there already, the model is asked as if it did not know them
+        present = present_entities(docs, self.labels)
+        confidences: list[Confidences] = [{} for _ in docs]
+        for asked, given in (
+            (entities, constraints),
+            (present, without_entities(constraints, docs)),
+        ):
+            probabilities = self._probabilities(docs, scores, asked, given, self.temperature)
+            of_docs = confidences_of(docs, asked, probabilities, self.labels)
+            for of_doc, more in zip(confidences, of_docs, strict=True):
+                of_doc.update(more)
         return Prediction(lengths, entities, confidences)
 
     def score_spans(
@@ -339,8 +337,8 @@ class EntityTagger(WithSettings, WithLabels):
         docs, labels = as_docs(self.name, docs), set(self.labels)
         check_same_docs(self.name, docs, prediction.lengths)
         confidences = prediction.confidences or [{} for _ in docs]
-        found = spans_of(docs, prediction.entities, self.labels)
-        for doc, spans, of_doc in zip(docs, found, confidences, strict=True):
+        new = spans_of(docs, prediction.entities, self.labels)
+        for doc, spans, of_doc in zip(docs, new, confidences, strict=True):
             sure, unsure = split_by_confidence(spans, of_doc, self.threshold)
             set_entities(doc, sure)
             if self.spans_key is not None and prediction.confidences is not None:
@@ -432,28 +430,22 @@ class EntityTagger(WithSettings, WithLabels):
         constraints: Constraints,
         temperature: float,
     ) -> numpy.ndarray:
-        transitions, lengths = self._transitions(), lengths_of(docs)
-        parts = [_less_largest(scores, axis=-1)]
+        transitions = self._transitions()
+        # Less the largest, which changes no probability
+        scores = scores.astype("float64") - scores.max(axis=-1, keepdims=True)
+        farthest = _farthest(scores)
         if transitions is not None:
-            parts.append(_less_largest(transitions))
-        # At lower temperatures, the best entities are as certain.
-        divisor = max(temperature, *(_apart(part) / _MOST_APART for part in parts))
-        scores, *rest = ((part / divisor).astype("float32") for part in parts)
-        transitions = rest[0] if rest else None
-        return entity_marginals(scores, lengths, transitions, entities, constraints)
+            transitions = transitions.astype("float64") - transitions.max()
+            farthest = max(farthest, _farthest(transitions))
+        # At lower temperatures, the best entities are as certain
+        divisor = max(temperature, farthest / _MOST_APART)
+        scores = (scores / divisor).astype("float32")
+        if transitions is not None:
+            transitions = (transitions / divisor).astype("float32")
+        return entity_marginals(scores, lengths_of(docs), transitions, entities, constraints)
 
-    def _confidences(
-        self, docs: list[Doc], scores: Array, entities: Entities, constraints: Constraints
-    ) -> list[Confidences]:
-        """Ask how sure the model is of new entities, and of those that docs have already."""
-        present = present_entities(docs, self.labels)
-        confidences: list[Confidences] = [{} for _ in docs]
-        for asked, given in (
-            (entities, constraints),
-            (present, without_entities(constraints, docs)),
-        ):
-            probabilities = self._probabilities(docs, scores, asked, given, self.temperature)
-            found = confidences_of(docs, asked, probabilities, self.labels)
-            for of_doc, more in zip(confidences, found, strict=True):
-                of_doc.update(more)
-        return confidences
+
+def _farthest(scores: Array) -> float:
+    """Tell how far scores are from 0. Labels that no example had yet have -inf."""
+    finite = scores[scores > -numpy.inf]
+    return -float(finite.min()) if finite.size else 0.0

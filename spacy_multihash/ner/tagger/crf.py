@@ -129,10 +129,7 @@ class Sums(NamedTuple):
 
 
 def split_transitions(transitions: Array) -> SplitTransitions:
-    """Split the scores of all transitions into their two groups.
-
-    transitions (nO, nO) float32: As in `crf_loss`.
-    """
+    """Split the scores of all transitions, (nO, nO), into their two groups."""
     xp = get_array_module(transitions)
     nO = len(transitions)
     columns = tag_columns(nO)
@@ -147,19 +144,6 @@ def split_transitions(transitions: Array) -> SplitTransitions:
         columns.BI,
         columns.IL,
     )
-
-
-def join_transitions(between: Array, within: Array) -> Array:
-    """Put values of both groups into one matrix, with 0 for what may not follow: (nO, nO) float64.
-
-    between (K, K), within (2, 2, C) float64: As in `SplitTransitions`.
-    """
-    xp = get_array_module(between)
-    nO = 1 + 4 * within.shape[2]
-    joined = xp.zeros((nO, nO))
-    joined[_between(xp, nO)] = between
-    joined[_within(xp, nO)] = within
-    return joined
 
 
 def _between(xp: Any, nO: int) -> tuple[Array, Array]:  # noqa: ANN401 (numpy or CuPy)
@@ -179,8 +163,6 @@ def forward_backward(scores: Array, packed: Packed, transitions: SplitTransition
     """Sum over all paths of each doc, forward and backward.
 
     scores (N, nO) float64: Scores of tokens in packed order, -inf for tags ruled out.
-    packed (Packed): The docs.
-    transitions (SplitTransitions): The scores of going from tag to tag.
     """
     xp = get_array_module(scores)
     back = transitions.reversed()
@@ -314,7 +296,9 @@ def expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> Expecte
     sources = split_kinds(before[:, transitions.within_sources])[:, :, None]  # (P, 2, 1, C)
     targets = split_kinds(after[:, transitions.within_targets])[:, None]  # (P, 1, 2, C)
     within = xp.exp(sources + transitions.within + targets).sum(axis=0)  # (2, 2, C)
-    counts = join_transitions(between, within)
+    nO = tags.shape[1]
+    counts = xp.zeros((nO, nO))
+    counts[_between(xp, nO)], counts[_within(xp, nO)] = between, within
     return Expected(float(sums.totals[: packed.num_sequences].sum()), tags, counts)
 
 
@@ -348,7 +332,9 @@ def _count_between(before: Array, after: Array, transitions: SplitTransitions) -
     xp = get_array_module(before)
     if transitions.weights is None:
         pairs = zip(before.T, transitions.between, strict=True)
-        return xp.stack([xp.exp(one[:, None] + row + after).sum(axis=0) for one, row in pairs])
+        return xp.stack(
+            [xp.exp(of_tag[:, None] + row + after).sum(axis=0) for of_tag, row in pairs]
+        )
     # The largest entry of each row on the left is 1, so that the right is bounded as probabilities
     # are. A row without any path has no such bound, but there the right is 0.
     left = xp.exp(before - peaks(before))
@@ -379,14 +365,17 @@ def tagging_loss(
     transitions: Optional[Array],
     gold: numpy.ndarray,
 ) -> tuple[float, Array, Optional[Array]]:
-    """Return the loss that fits the model, and its gradients.
+    """Return the mean loss of all passes, and its gradients.
 
-    With transitions it is `crf_losses`, otherwise `cross_entropy`, which has no gradient of
-    transitions.
+    scores (P, N, nO) float32: Scores of the tags.
+    transitions (nO, nO) float32: As in `crf_loss`. None for `cross_entropy`.
     """
     if transitions is None:
         return *cross_entropy(scores, gold), None
-    return crf_losses(scores, lengths, transitions, gold)
+    P, N, nO = scores.shape
+    passes = scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
+    loss, d_scores, d_transitions = crf_loss(*passes)
+    return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
 
 
 def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
@@ -399,44 +388,18 @@ def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
     """
     xp = get_array_module(scores)
     P = len(scores)
-    (known,) = numpy.nonzero(gold != MISSING)
-    tags, known = xp.asarray(gold[known]), xp.asarray(known)
+    (tagged,) = numpy.nonzero(gold != MISSING)
+    tags, tagged = xp.asarray(gold[tagged]), xp.asarray(tagged)
     d_scores = scores - scores.max(axis=2, keepdims=True)
-    right = d_scores[:, known, tags]
+    right = d_scores[:, tagged, tags]
     xp.exp(d_scores, out=d_scores)
     totals = d_scores.sum(axis=2, keepdims=True)
-    loss = (xp.log(totals[:, known, 0]) - right).sum(dtype="float64") / P
+    loss = (xp.log(totals[:, tagged, 0]) - right).sum(dtype="float64") / P
     d_scores /= totals
-    d_scores[:, known, tags] -= 1
+    d_scores[:, tagged, tags] -= 1
     d_scores[:, xp.asarray(gold == MISSING)] = 0
     d_scores /= P
     return float(loss), d_scores
-
-
-def crf_losses(
-    scores: Array, lengths: numpy.ndarray, transitions: Array, gold: numpy.ndarray
-) -> tuple[float, Array, Array]:
-    """Return the mean loss of the linear-chain CRF of each pass, and its gradients.
-
-    See `crf.crf_loss`: d_scores (P, N, nO) and d_transitions (nO, nO), float32.
-    """
-    P, N, nO = scores.shape
-    passes = scores.reshape((P * N, nO)), numpy.tile(lengths, P), transitions, numpy.tile(gold, P)
-    loss, d_scores, d_transitions = crf_loss(*passes)
-    return loss / P, d_scores.reshape(scores.shape) / P, d_transitions / P
-
-
-class Spelled(NamedTuple):
-    """The K tokens of M entities, one entity after the other.
-
-    positions (K,), tags (K,) int64: Their positions in the batch, and their tags.
-    firsts (M,), lasts (M,) int64: Which of the K are the first and the last of an entity.
-    """
-
-    positions: numpy.ndarray
-    tags: numpy.ndarray
-    firsts: numpy.ndarray
-    lasts: numpy.ndarray
 
 
 def entity_marginals(
@@ -452,11 +415,9 @@ def entity_marginals(
     lengths (B,) int: The number of tokens of each doc, on the host.
     transitions (nO, nO) float32: As in `crf_loss`. None for zeros. Then tokens are independent,
         except that some tags may not follow each other.
-    entities (Entities): M entities, on the host.
-    constraints (Constraints): What is known of the tokens. Entities that contradict it
-        have probability 0.
+    constraints (Constraints): Entities that contradict them have probability 0.
 
-    Returns (M,) float64 in [0, 1], on the host.
+    Returns (M,) float64 in [0, 1] for M entities, on the host.
     """
     if not len(entities.starts):
         return numpy.zeros(0)
@@ -471,29 +432,22 @@ def entity_marginals(
     allowed = xp.asarray(allowed_tags(constraints, nO))
     ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
     sums = forward_backward(ordered, packed, split_transitions(transitions))
-    spelled = spell_out(entities, nO)
-    ranks = numpy.argsort(packed.order)  # where a token lies in packed order
-    rows, tags = ranks[spelled.positions], spelled.tags
-    logs = _pick(sums.scores, rows, tags)
-    logs[1:] += _pick(transitions, tags[:-1], tags[1:])
-    # Of the first token, all paths to it are counted, and no transition from another entity
-    logs[spelled.firsts] = _pick(sums.before, rows, tags)[spelled.firsts]
-    ends = sums.after - sums.totals[:, None]
-    logs[spelled.lasts] += _pick(ends, rows, tags)[spelled.lasts]
-    return numpy.minimum(numpy.exp(numpy.add.reduceat(logs, spelled.firsts)), 1)
-
-
-def spell_out(entities: Entities, nO: int) -> Spelled:
-    """List the tags that make each entity, of nO tags."""
-    columns = tag_columns(nO)
+    # The K tokens of all entities, one entity after the other, and their tags
     sizes = entities.ends - entities.starts
     firsts = numpy.cumsum(sizes) - sizes
     lasts = firsts + sizes - 1
-    positions = numpy.repeat(entities.starts - firsts, sizes) + numpy.arange(sizes.sum())
+    tokens = numpy.repeat(entities.starts - firsts, sizes) + numpy.arange(sizes.sum())
+    columns = tag_columns(nO)
     tags = numpy.repeat(columns.I.start + entities.labels, sizes)
     tags[firsts] = columns.B.start + entities.labels
     tags[lasts] = numpy.where(sizes == 1, columns.U.start, columns.L.start) + entities.labels
-    return Spelled(positions, tags, firsts, lasts)
+    rows = numpy.argsort(packed.order)[tokens]  # where they lie in packed order
+    logs = _pick(sums.scores, rows, tags)
+    logs[1:] += _pick(transitions, tags[:-1], tags[1:])
+    # Of the first token, all paths to it are counted, and no transition from another entity
+    logs[firsts] = _pick(sums.before, rows, tags)[firsts]
+    logs[lasts] += _pick(sums.after - sums.totals[:, None], rows, tags)[lasts]
+    return numpy.minimum(numpy.exp(numpy.add.reduceat(logs, firsts)), 1)
 
 
 def _pick(values: Array, rows: numpy.ndarray, columns: numpy.ndarray) -> numpy.ndarray:

@@ -128,8 +128,8 @@ def _has_passes(tok2vec: DocsEncoder) -> bool:
 
     spacy.Tok2Vec.v2 has the two as its layers, and a ref to each.
     """
-    parts = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
-    return tok2vec.layers == parts and tok2vec.layers[1].name == DILATED
+    layers = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
+    return tok2vec.layers == layers and tok2vec.layers[1].name == DILATED
 
 
 def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
@@ -227,11 +227,6 @@ def _resize_transitions(model: TokenTagger, places: numpy.ndarray, new_nO: int) 
 _TAKE_ARRAYS = ("with_array(", "with_padded(")
 
 
-def listens(model: Model) -> bool:
-    """Tell whether a model reads the vectors of another component."""
-    return any(map(is_listener, model.walk()))
-
-
 def check_tok2vec(tok2vec: Model) -> None:
     """Raise ValueError for what is no model, and for an encoder without an embedding before it."""
     if not isinstance(tok2vec, Model):
@@ -251,13 +246,13 @@ def check_vectors(tok2vec: DocsEncoder, docs: Sequence[DocLike]) -> None:
 
     The vectors of other components may not be there yet, so that listeners are not asked.
     """
-    if listens(tok2vec):
+    if any(map(is_listener, tok2vec.walk())):
         return
-    found = tok2vec.predict(list(docs))
-    if not isinstance(found, (list, tuple)):
-        came = f"{type(found).__name__} of shape {getattr(found, 'shape', 'unknown')}"
+    Ys = tok2vec.predict(list(docs))
+    if not isinstance(Ys, (list, tuple)):
+        came = f"{type(Ys).__name__} of shape {getattr(Ys, 'shape', 'unknown')}"
     else:
-        shapes: list[tuple[int, ...]] = [getattr(Y, "shape", ()) for Y in found]
+        shapes: list[tuple[int, ...]] = [getattr(Y, "shape", ()) for Y in Ys]
         expected = [len(doc) for doc in docs]
         if all(len(s) == 2 for s in shapes) and [s[0] for s in shapes] == expected:
             return

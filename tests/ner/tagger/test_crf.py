@@ -13,10 +13,10 @@ from thinc.api import Ops, to_numpy
 from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, tag_names
 from spacy_multihash.ner.tagger.crf import (
     crf_loss,
-    crf_losses,
     cross_entropy,
     entity_marginals,
     pack,
+    tagging_loss,
 )
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
 
@@ -230,9 +230,9 @@ def test_cross_entropy_has_the_gradient_of_central_differences(missing: list[int
 
 
 @pytest.mark.parametrize("missing", [[], [1, 4], [0, 1, 2, 3, 4, 5]])
-def test_crf_losses_are_the_mean_over_passes(missing: list[int]) -> None:
+def test_losses_of_passes_are_the_mean_over_passes(missing: list[int]) -> None:
     scores, transitions, gold = random_scores(3), random_scores(1, 9)[0], without(GOLD, *missing)
-    means = crf_losses(scores, LENGTHS, transitions, gold)
+    means = tagging_loss(scores, LENGTHS, transitions, gold)
     passes = [crf_loss(of_pass, LENGTHS, transitions, gold) for of_pass in scores]
     losses, d_scores, d_transitions = zip(*passes, strict=True)
     assert_allclose(means[0], sum(losses) / 3)
@@ -241,11 +241,11 @@ def test_crf_losses_are_the_mean_over_passes(missing: list[int]) -> None:
 
 
 @pytest.mark.parametrize("missing", [[], [1, 4]])
-def test_crf_losses_have_the_gradients_of_central_differences(missing: list[int]) -> None:
+def test_losses_of_passes_have_the_gradients_of_central_differences(missing: list[int]) -> None:
     scores, transitions, gold = random_scores(2), random_scores(1, 9)[0], without(GOLD, *missing)
-    _, *gradients = crf_losses(scores, LENGTHS, transitions, gold)
+    _, *gradients = tagging_loss(scores, LENGTHS, transitions, gold)
     for values, gradient in zip((scores, transitions), gradients, strict=True):
-        expected = differences(lambda: crf_losses(scores, LENGTHS, transitions, gold)[0], values)
+        expected = differences(lambda: tagging_loss(scores, LENGTHS, transitions, gold)[0], values)
         assert_allclose(gradient, expected, atol=1e-7)
 
 
@@ -361,8 +361,8 @@ def test_losses_and_probabilities_are_the_same_on_all_devices_and_write_to_no_in
     for results, expected in (
         (cross_entropy(there, gold), cross_entropy(scores, gold)),
         (
-            crf_losses(there, lengths, transitions_there, gold),
-            crf_losses(scores, lengths, transitions, gold),
+            tagging_loss(there, lengths, transitions_there, gold),
+            tagging_loss(scores, lengths, transitions, gold),
         ),
     ):
         assert_allclose(results[0], expected[0])
