@@ -62,11 +62,11 @@ def evaluate_cli(
 ) -> None:
     """Score an entity recognizer on seen and unseen entities.
 
-    An entity is seen if its exact text is that of an entity of TRAIN. Seen and unseen entities are
-    scored in two ways. In the report's way, the entities of the other part are masked as missing,
-    and every other false positive counts in both parts. In the second way, each false positive
-    counts once, in the part that its own text belongs to. Entities are also scored by how often
-    they occur in TRAIN.
+    An entity is seen if TRAIN has an entity with the same text. You get two scores of seen and
+    unseen entities. For the first, as in the report, entities of the other part count as missing
+    annotation, and other false positives count in both parts. For the second, each false positive
+    counts only in the part that its text belongs to. Entities are also scored by how often they
+    occur in TRAIN.
 
     DOCS: python -m pydoc spacy_multihash.corpus.evaluation
     """

@@ -25,8 +25,8 @@ from .training import History
 
 _MEGA = 10**6
 _ABOUT_MISTAKES = (
-    "What follows is on dev. Keep the mistakes on test unseen: once you've corrected the corpus or "
-    "the settings by them, the score on test is too high."
+    "These are the mistakes on dev. Don't look at the mistakes on test: once you've corrected the "
+    "corpus or the settings by them, the score on test is too high."
 )
 # What looks wrong in a corpus, with details.
 Warnings = Sequence[tuple[str, Sequence[str]]]
@@ -179,16 +179,16 @@ def duration(seconds: float) -> str:
 def _about_scores(scores: Mapping[str, SplitScores]) -> str:
     of_split = scores[best_split(scores)]
     text = (
-        f"Another {of_split.units:,} {of_split.unit} of the same kind would give another F1. The "
-        "interval has 95 of 100 of them."
+        f"With another {of_split.units:,} {of_split.unit} of the same kind, F1 would be different: "
+        "19 times out of 20, it would be in the interval."
     )
     if "seen" in of_split.parts:
         text += (
-            " An entity is seen if its text is that of an entity in train. The larger the "
-            "difference of seen and unseen, the more the model goes by names, not by context."
+            " An entity is seen if train has an entity with the same text. The larger the gap "
+            "between seen and unseen, the more the model relies on names instead of context."
         )
     if "test" not in scores:
-        text += " dev chose the best step, so that new texts may score lower."
+        text += " The best step was chosen on dev, so new texts may score lower."
     return text
 
 

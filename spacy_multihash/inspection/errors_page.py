@@ -94,7 +94,7 @@ def _intro(found: Mistakes) -> str:
             "p is the probability of the entity.",
         ]
     if found.has_training:
-        sentences.append("An entity is seen if its text is that of an entity of training.")
+        sentences.append("An entity is seen if training has an entity with the same text.")
     return " ".join([*sentences, "Click on a group to open it."])
 
 
