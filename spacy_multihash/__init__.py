@@ -8,7 +8,7 @@ package's metadata, there are no entry points: there, importing the package regi
 
 from importlib import import_module, metadata
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _NAMES = {
     "compute.hashing": ["default_seeds", "spacy_seeds"],
