@@ -614,6 +614,48 @@ def gather_sum(
         kernels.gather_sum(&b, &table[0, 0], first, last, &out[0, 0], out.strides[0] // 4)
 
 
+def mix_bags(
+    tables, bags, layer, ptrdiff_t first, ptrdiff_t last, float[:, ::1] vectors, float[:, ::1] Y
+):
+    """Sum the rows of the tokens [first, last) in each column, and mix: vectors (U, nI) -> Y (U, nO).
+
+    Returns False if a table doesn't have a row.
+    """
+    cdef Layer l = read_layer(layer, vectors.shape[1])
+    cdef int64_t n = last - first
+    cdef Docs docs = Docs(&n, 1, 0, 0, False)
+    cdef Bags b
+    cdef const float[:, ::1] table
+    cdef const int32_t[:, ::1] rows
+    cdef ptrdiff_t i, W, nV, offset = 0
+    cdef int failed
+    if n == 0:
+        return True
+    for table, column in zip(tables, bags, strict=True):
+        W, nV, rows = table.shape[1], table.shape[0], column.rows
+        if offset + W > vectors.shape[1]:
+            raise ValueError(f"tables do not fit a layer of width {vectors.shape[1]}")
+        for i in range(rows.shape[0] * rows.shape[1]):
+            if not 0 <= (&rows[0, 0])[i] < nV:
+                return False
+        if rows.shape[0] == 0:
+            vectors[first:last, offset : offset + W] = 0
+        else:
+            b = read_bags(column, W, vectors[:, offset : offset + W])
+            with nogil:
+                kernels.gather_sum(
+                    &b, &table[0, 0], first, last, &vectors[0, offset], vectors.shape[1]
+                )
+        offset += W
+    with nogil:
+        failed = kernels.maxout(
+            &l, &docs, &vectors[first, 0], 0, n, NULL, &Y[first, 0], NULL, NULL, NULL
+        )
+    if failed:
+        raise MemoryError
+    return True
+
+
 def scatter_sum(
     float[:, ::1] gradient, bags, const float[:, :] d_sums, int first, int last
 ):

@@ -58,8 +58,8 @@ def forward(
 ) -> tuple[Ragged, Callable]:
     """Read all columns, and embed them."""
     (tokens,) = unique
-    layer = _multi_embed(model)
-    vectors, backprop_vectors = layer(_read(columns, bags, layer, tokens), is_train)
+    layer = find_multi_embed(model)
+    vectors, backprop_vectors = layer(read_columns(columns, bags, layer, tokens), is_train)
     lengths = model.ops.asarray1i([len(tokens)])
 
     def backprop(d_vectors: Ragged) -> list[DocLike]:
@@ -77,17 +77,17 @@ def init(
     Y: Optional[Ragged] = None,
 ) -> None:
     """Initialize the layer with the columns of the sample."""
-    layer = _multi_embed(model)
-    layer.initialize(X=_read(columns, bags, layer, X[0]) if X else None)
+    layer = find_multi_embed(model)
+    layer.initialize(X=read_columns(columns, bags, layer, X[0]) if X else None)
 
 
-def _multi_embed(model: DocsLayer) -> Model:
+def find_multi_embed(model: DocsLayer) -> Model:
     """Find the layer that takes the columns: a layer of its own, or within `with_array`."""
     layer = model.layers[-1]
     return layer.layers[0] if layer.name.startswith("with_array") else layer
 
 
-def _read(
+def read_columns(
     columns: Sequence[Column], bags: Sequence[bool], model: Model, tokens: DocLike
 ) -> Union[Ints2d, list[SymbolColumn]]:
     """Read the ids (U, A) of all columns, or a list of columns if any has bags."""

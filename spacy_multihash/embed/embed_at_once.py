@@ -1,29 +1,33 @@
-"""The vectors of tokens whose columns are all hashed, in prediction: one compiled call.
+"""The vectors of tokens in prediction, in one compiled call.
 
-It stands for all layers of `embed_docs`: unique tokens, attributes, rows, tables, mix and dropout.
-They stay as they are, are read anew in each call, and compute in training, on GPUs, and wherever
-columns aren't just hashed.
+If all columns are hashed, the call stands for all layers of `embed_docs`: unique tokens,
+attributes, rows, tables, mix and dropout. If symbols are looked up, or a token has several, it
+stands for the tables and the mix. The layers stay as they are, are read anew in each call, and
+compute in training, on GPUs, and beside static vectors.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, Optional
 
 import numpy
 from thinc.api import Model
-from thinc.types import Floats2d
+from thinc.types import Floats2d, Ragged
 
-from ..common.nodes import EXTRACT_FEATURES, no_backprop
+from ..common.nodes import EXTRACT_FEATURES, has_layers, no_backprop
 from ..common.types import Array, DocLike
-from ..compute.dispatch import kernels_for
+from ..compute.bags import Bags
+from ..compute.dispatch import NONE, chosen_kernels, kernels_for
 from ..compute.hashing import Hashing, hashing_of
 from ..compute.maxout import Layer
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..compute.maxout_norm import parameters
 from ..compute.threads import in_parts
-from .rows import HASH_NAME, hashed_by
+from .bags import find_multi_embed, read_columns
+from .rows import HASH_NAME, LOOKUP_NAME, hashed_by
 from .table_embed import NAME as TABLE_EMBED
 from .table_embed import table_of
+from .unique_tokens import Column
 
 
 class _Embedding(NamedTuple):
@@ -86,3 +90,50 @@ def _read(model: Model) -> Optional[_Embedding]:
     if [table.shape for table in tables] != shapes or kernels_for(W) is None:
         return None
     return _Embedding(attrs, tables, hashing_of(tuple(hashed)), Layer(W, b, G, beta))
+
+
+def forward_columns(
+    columns: Sequence[Column],
+    with_bags: Sequence[bool],
+    layer_by_layer: Callable,
+    model: Model[list[DocLike], Ragged],
+    unique: list[DocLike],
+    is_train: bool,
+) -> tuple[Ragged, Callable]:
+    """Embed unique tokens, and mix their columns, at once if that's possible."""
+    embed, mixed = model.layers
+    mix = mixed.layers[0]
+    is_possible = model.ops.xp is numpy and chosen_kernels() != NONE and mix.name == MAXOUT_NORM
+    if is_train or not is_possible:
+        return layer_by_layer(model, unique, is_train)
+    multi_embed = find_multi_embed(embed)
+    symbols: Any = read_columns(columns, with_bags, multi_embed, unique[0])
+    tables: list[Array] = []
+    bags: list[Bags] = []
+    for column, is_bag, of_column in zip(
+        multi_embed.layers, with_bags, symbols if any(with_bags) else symbols.T, strict=True
+    ):
+        ends, mean, ids = None, False, of_column
+        if is_bag:
+            ends, ids = of_column.lengths.cumsum(dtype="int64"), of_column.dataXd
+            mean = column.attrs["reduce"].value == "mean"
+            column = column.layers[0]
+        if not any(has_layers(column, rows, TABLE_EMBED) for rows in (HASH_NAME, LOOKUP_NAME)):
+            return layer_by_layer(model, unique, is_train)
+        rows, table = column.layers
+        tables.append(table_of(table))
+        bags.append(Bags(rows.predict(ids), None, ends, mean))
+    layer, U = Layer(*parameters(mix)), len(unique[0])
+    kernels: Any = kernels_for(layer.W)
+    nO, _, nI = layer.W.shape
+    vectors: Array = numpy.empty((U, nI), dtype="float32")
+    Y: Array = numpy.empty((U, nO), dtype="float32")
+    have_rows: list[bool] = []
+
+    def compute(first: int, last: int) -> None:
+        have_rows.append(kernels.mix_bags(tables, bags, layer, first, last, vectors, Y))
+
+    in_parts(compute, U)
+    if not all(have_rows):
+        return layer_by_layer(model, unique, is_train)  # which raises an error
+    return Ragged(Y, model.ops.asarray1i([U])), no_backprop(model.name)

@@ -21,6 +21,7 @@ from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
 from .bags import BagSettings, embed_bags, embed_columns
 from .embed_at_once import forward as embed_at_once
+from .embed_at_once import forward_columns
 from .features import attr_id, parse_feature
 from .multi_embed import multi_embed
 from .read_vectors import NAME as READ_VECTORS
@@ -103,9 +104,13 @@ def embed_docs(
     mixed: list[Model] = [*symbol_layers, *([] if vectors is None else [vectors])]
     has_width = all(layer.has_dim("nO") for layer in mixed)
     nI = sum(layer.get_dim("nO") for layer in mixed) if has_width else None
+    mixed_columns = chain(embed, with_array(MaxoutNorm(width, nI, nP=maxout_pieces)))
+    if vectors is None:
+        settings = (tuple(columns), tuple(with_bags))
+        mixed_columns._func = bound(forward_columns, *settings, mixed_columns._func)
     model = chain(
         with_token_types(
-            cast(DocsLayer, chain(embed, with_array(MaxoutNorm(width, nI, nP=maxout_pieces)))),
+            cast(DocsLayer, mixed_columns),
             width,
             attrs=[column for column in columns if isinstance(column, int)],
             features=[feature for feature in features if feature is not None],

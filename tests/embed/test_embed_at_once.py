@@ -1,3 +1,4 @@
+from collections import Counter
 from typing import Any
 
 import numpy
@@ -10,10 +11,12 @@ from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed
 from thinc.layers.chain import forward as layer_by_layer
 
+from spacy_multihash import make_tables, set_tables
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
-from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
+from spacy_multihash.embed.architectures import build_multi_embed_v1, build_multi_hash_embed_v1
 
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER"]
+SYMBOLS = ["1word1", "dxxxxd", "1w", "wo", "ord", "or", "d", "d12", "12"]
 VOCAB = spacy.blank("en").vocab
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
@@ -84,6 +87,41 @@ def test_layers_that_were_replaced_compute() -> None:
         "zeros", lambda model, ids, is_train: (numpy.zeros((len(ids), 8), "f"), None)
     )
     assert_same(model, docs)
+
+
+@given(
+    kernels=st.sampled_from(available_kernels()),
+    attrs=st.lists(
+        st.sampled_from(["NORM", "SHAPE", "LOWER{2,3}", "ORTH{1,1}", "LOWER[:2]", "ORTH[-3:]"]),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    ),
+    looked_up=st.booleans(),
+    reduce=st.sampled_from(["sum", "mean"]),
+    lengths=st.lists(st.integers(0, 60), min_size=1, max_size=4),
+)
+def test_features_are_mixed_at_once_as_layer_by_layer(
+    kernels: str, attrs: list[str], looked_up: bool, reduce: Any, lengths: list[int]
+) -> None:
+    fix_random_seed(0)
+    docs = docs_of(lengths)
+    if looked_up:
+        model = build_multi_embed_v1(5, attrs, False, reduce=reduce)
+        seen = Counter(VOCAB.strings.add(text) for text in SYMBOLS)
+        set_tables(model, make_tables(dict.fromkeys(attrs, seen), min_freq=1))
+    else:
+        model = build_multi_hash_embed_v1(5, attrs, [7] * len(attrs), False, reduce=reduce)
+    model.initialize(X=docs_of([3]))
+    (inner,) = (node for node in model.walk() if "forward_columns" in repr(node._func))
+    former = use_kernels(kernels)
+    try:
+        at_once = model.predict(docs)
+        inner._func = layer_by_layer
+        for Y, of_layers in zip(at_once, model.predict(docs), strict=True):
+            assert_allclose(Y, of_layers, atol=1e-6)
+    finally:
+        use_kernels(former)
 
 
 def test_a_prediction_has_no_way_back() -> None:
