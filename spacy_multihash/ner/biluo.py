@@ -15,7 +15,7 @@ An entity is open after the tags BI and before the tags IL. None is open after O
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 import numpy
 
@@ -108,14 +108,6 @@ def columns_after_adding(nO: int, new_nO: int) -> numpy.ndarray:
     """Find where the columns of nO tags are once labels are appended: (nO,) int64."""
     kinds, labels = numpy.arange(4)[:, None], numpy.arange(num_labels(nO))
     return numpy.append(OUTSIDE, 1 + kinds * num_labels(new_nO) + labels)
-
-
-def tag_numbers(tags: Sequence[Optional[str]], numbers: dict[str, int]) -> list[int]:
-    """Return the numbers of tags, and `MISSING` for None.
-
-    numbers (dict[str, int]): The number of each tag.
-    """
-    return [MISSING if tag is None else numbers[tag] for tag in tags]
 
 
 def may_follow(nO: int) -> numpy.ndarray:

@@ -1,6 +1,7 @@
 """Gold tags: what examples teach a recognizer."""
 
 from collections.abc import Iterable, Sequence
+from typing import Optional
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH
@@ -8,7 +9,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples
 
-from .biluo import MISSING, OUTSIDE, Entities, as_entities, tag_columns, tag_names, tag_numbers
+from .biluo import MISSING, OUTSIDE, Entities, as_entities, tag_columns, tag_names
 from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
 
 
@@ -44,13 +45,16 @@ def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarr
     references = [eg.reference for eg, same in zip(examples, aligned, strict=True) if same]
     if references:
         tags[numpy.repeat(aligned, lengths)] = _read_off(references, labels)
-    numbers = {name: number for number, name in enumerate(tag_names(labels))}
+    numbers: dict[Optional[str], int] = {
+        None: MISSING,
+        **{name: i for i, name in enumerate(tag_names(labels))},
+    }
     ends = lengths.cumsum().tolist()
     for example, same, end in zip(examples, aligned, ends, strict=True):
         if not same:
             names = example.get_aligned_ner()
             _check_labels({name[2:] for name in names if name is not None and name != "O"}, labels)
-            tags[end - len(names) : end] = tag_numbers(names, numbers)
+            tags[end - len(names) : end] = [numbers[name] for name in names]
     return tags
 
 

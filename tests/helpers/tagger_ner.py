@@ -145,13 +145,3 @@ def loss_of(nlp: Language, examples: list[Example]) -> tuple[float, numpy.ndarra
     pipe = pipe_of(nlp)
     scores, _ = pipe.model.begin_update([eg.predicted for eg in examples])
     return pipe.get_loss(examples, scores)
-
-
-def partly_annotated(nlp: Language) -> list[Example]:
-    words = TEXTS[0].split()
-    partial = Doc(nlp.vocab, words=words, ents=["B-PER", "O", "", "", "B-GPE", "I-GPE", ""])
-    return [
-        Example(nlp.make_doc(TEXTS[1]), Doc(nlp.vocab, words=TEXTS[1].split())),
-        Example(Doc(nlp.vocab, words=words), partial),
-        Example(nlp.make_doc(""), Doc(nlp.vocab)),
-    ]

@@ -18,7 +18,6 @@ from spacy_multihash.ner.biluo import (
     num_labels,
     tag_columns,
     tag_names,
-    tag_numbers,
 )
 
 LABELS = ["GPE", "ORG", "PERSON"]
@@ -101,7 +100,8 @@ def test_tags_are_entities_if_they_follow_from_end_to_end_of_each_doc(
 def test_entities_are_read_off_tags() -> None:
     names = ["U-ORG", "O", "B-GPE", "I-GPE", "L-GPE", "B-PERSON", "L-PERSON", "U-GPE", "O"]
     numbers = {name: number for number, name in enumerate(tag_names(LABELS))}
-    entities = entities_of(numpy.array(tag_numbers(names, numbers)), len(numbers))
+    tags = numpy.array([numbers[name] for name in names])
+    entities = entities_of(tags, len(numbers))
     assert entities.starts.tolist() == [0, 2, 5, 7]
     assert entities.ends.tolist() == [1, 5, 7, 8]
     assert entities.labels.tolist() == [1, 0, 2, 0]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.ner.biluo import MISSING, tag_names, tag_numbers
+from spacy_multihash.ner.biluo import MISSING, tag_names
 from spacy_multihash.ner.gold import gold_labels, gold_tags, same_tokens, wrong_entities
 
 LABELS = ("A", "B", "C")
@@ -22,8 +22,8 @@ RUNS = st.lists(
 
 
 def by_alignment(examples: Sequence[Example], labels: Sequence[str]) -> list[int]:
-    numbers = {name: number for number, name in enumerate(tag_names(labels))}
-    return [n for eg in examples for n in tag_numbers(eg.get_aligned_ner(), numbers)]
+    numbers = {None: MISSING, **{name: i for i, name in enumerate(tag_names(labels))}}
+    return [numbers[name] for eg in examples for name in eg.get_aligned_ner()]
 
 
 @st.composite

@@ -367,7 +367,8 @@ class EntityTagger(WithSettings, WithLabels):
         docs = [eg.predicted for eg in examples]
         if not any(len(doc) for doc in docs):
             return losses
-        self._require_weights()
+        if not self.has_weights():
+            raise ValueError(Errors.E109.format(name=self.name))
         self.see_labels(gold_labels(examples))
         set_dropout_rate(self.model, drop)
         scores, backprop = self.model.begin_update(docs)
@@ -401,13 +402,10 @@ class EntityTagger(WithSettings, WithLabels):
             raise ValueError(f"{Errors.E910.format(name=self.name)} {cause}")
         return loss, d_scores, d_transitions
 
-    def _require_weights(self) -> None:
-        if not self.has_weights():
-            raise ValueError(Errors.E109.format(name=self.name))
-
     def _scores(self, docs: list[Doc], *, reads_transitions: bool) -> Array:
         """Score all tags, and check that the scores are finite."""
-        self._require_weights()
+        if not self.has_weights():
+            raise ValueError(Errors.E109.format(name=self.name))
         scores = self.model.predict(docs)[-1]
         transitions = self._transitions() if reads_transitions else None
         usable = transitions is None or bool((transitions < numpy.inf).all())  # -inf forbids a tag

@@ -50,8 +50,8 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
     """
     N, nO = scores.shape
     tags = scores.argmax(axis=1)
-    (known,) = numpy.nonzero(constraints.spaces | constraints.outside)
-    tags[known] = _rule_out(scores, constraints, known).argmax(axis=1)
+    (constrained,) = numpy.nonzero(constraints.spaces | constraints.outside)
+    tags[constrained] = _rule_out(scores, constraints, constrained).argmax(axis=1)
 
     columns = tag_columns(nO)
     continues = may_follow(nO)
@@ -185,9 +185,9 @@ def _viterbi(
     """Find the best tags (N,) of sequences, all side by side, in two loops over their steps."""
     # Sums over long sequences have thousands of scores
     sums = scores[packed.order].astype("float64")
-    constraints = _take(constraints, packed.order)
-    (known,) = numpy.nonzero(constraints.starts | constraints.spaces | constraints.outside)
-    sums[known] = _rule_out(sums, constraints, known)
+    constraints = Constraints(*(values[packed.order] for values in constraints))
+    (rows,) = numpy.nonzero(constraints.starts | constraints.spaces | constraints.outside)
+    sums[rows] = _rule_out(sums, constraints, rows)
     reached = numpy.tile(states.first, (packed.num_sequences, 1))
     for t in range(packed.num_steps):
         step = packed.step(t)
@@ -205,15 +205,8 @@ def _viterbi(
 
 
 def _rule_out(
-    scores: numpy.ndarray, constraints: Constraints, known: numpy.ndarray
+    scores: numpy.ndarray, constraints: Constraints, rows: numpy.ndarray
 ) -> numpy.ndarray:
-    """Return the scores of some tokens, -inf for tags that they cannot have: (len(known), nO).
-
-    known (K,) int64: Their positions.
-    """
-    allowed = allowed_tags(_take(constraints, known), scores.shape[1])
-    return numpy.where(allowed, scores[known], -numpy.inf)
-
-
-def _take(constraints: Constraints, positions: numpy.ndarray) -> Constraints:
-    return Constraints(*(known[positions] for known in constraints))
+    """Return the scores of some tokens, -inf for tags that they cannot have: (len(rows), nO)."""
+    allowed = allowed_tags(Constraints(*(values[rows] for values in constraints)), scores.shape[1])
+    return numpy.where(allowed, scores[rows], -numpy.inf)

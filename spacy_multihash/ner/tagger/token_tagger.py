@@ -4,8 +4,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Optional
 
-import numpy
-from thinc.api import Linear, Model, Ops
+from thinc.api import Linear, Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
@@ -180,47 +179,41 @@ def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
             f"Layer 'token_tagger': expected at least the {nO} tags that the model has, was: "
             f"{new_nO}. Labels can be added, but not taken away. Train a new component for fewer."
         )
-    if new_nO > nO:
-        places = columns_after_adding(nO, new_nO)
-        larger = _resize_linear(output, places, new_nO)
-        model.layers[model.layers.index(output)] = larger
-        model.set_ref("output_layer", larger)
-        _resize_transitions(model, places, new_nO)
-    return model
-
-
-def _resize_linear(output: Model, places: numpy.ndarray, new_nO: int) -> Model:
-    """Return a new layer, for which an optimizer has no moments of another shape."""
+    if new_nO == nO:
+        return model
+    places: Any = columns_after_adding(nO, new_nO)
     nI = output.get_dim("nI")
+    # A new layer, for which an optimizer has no moments of another shape
     larger: Model = Linear(new_nO, nI)
     larger.name, larger.ops, larger.init = output.name, output.ops, output.init
     for name, shape in (("W", (new_nO, nI)), ("b", (new_nO,))):
-        larger.set_param(name, _widen(output.ops, output.get_param(name), shape, places))
-        if output.has_grad(name):
-            larger.set_grad(name, _widen(output.ops, output.get_grad(name), shape, places))
-    return larger
-
-
-def _widen(ops: Ops, values: Array, shape: tuple[int, ...], places: Any) -> Array:  # noqa: ANN401
-    wide: Array = ops.alloc(shape)
-    wide[places] = values
-    return wide
-
-
-def _resize_transitions(model: TokenTagger, places: numpy.ndarray, new_nO: int) -> None:
-    if not model.has_param("transitions"):
-        model.set_dim("nO", new_nO, force=True)
-        return
-    pairs, shape = (places[:, None], places), (new_nO, new_nO)
-    transitions = _widen(model.ops, model.get_param("transitions"), shape, pairs)
-    gradient: Optional[Array] = None
-    if model.has_grad("transitions"):
-        gradient = _widen(model.ops, model.get_grad("transitions"), shape, pairs)
-    start_anew(model)  # otherwise nO cannot change
+        _set_arrays(larger, name, _widen(output, name, places, shape))
+    model.layers[model.layers.index(output)] = larger
+    model.set_ref("output_layer", larger)
+    transitions = []
+    if model.has_param("transitions"):
+        transitions = _widen(model, "transitions", (places[:, None], places), (new_nO, new_nO))
+        start_anew(model)  # otherwise nO cannot change
     model.set_dim("nO", new_nO, force=True)
-    model.set_param("transitions", transitions)
-    if gradient is not None:
-        model.set_grad("transitions", gradient)
+    _set_arrays(model, "transitions", transitions)
+    return model
+
+
+def _widen(node: Model, name: str, places: Any, shape: tuple[int, ...]) -> list[Array]:  # noqa: ANN401
+    """Put a parameter, and its gradient if there is one, at places among zeros."""
+    arrays = [node.get_param(name)]
+    if node.has_grad(name):
+        arrays.append(node.get_grad(name))
+    widened: list[Array] = []
+    for values in arrays:
+        widened.append(node.ops.alloc(shape))
+        widened[-1][places] = values
+    return widened
+
+
+def _set_arrays(node: Model, name: str, arrays: list[Array]) -> None:
+    for set_array, values in zip((node.set_param, node.set_grad), arrays, strict=False):
+        set_array(name, values)
 
 
 # How the names of thinc's layers begin that take arrays. spaCy's encoders are such layers.

@@ -207,36 +207,6 @@ def test_decode_greedy_keeps_what_a_loop_does(batch: Batch) -> None:
     assert greedy(batch).tolist() == decode_by_loop(batch)
 
 
-@pytest.mark.parametrize(
-    ("best", "kept"),
-    [
-        ("O I-a O", "O O O"),
-        ("O I-a L-a", "O O O"),
-        ("B-a B-a L-a", "O B-a L-a"),
-        ("B-a L-b U-b", "O O U-b"),
-        ("B-a L-a L-a", "B-a L-a O"),
-        ("B-a I-a U-a", "O O U-a"),
-        ("B-a I-a", "O O"),
-        ("B-a I-a |L-a", "O O O"),
-        ("B-a I-b L-a", "O O O"),
-        ("_I-a L-a U-b", "O O U-b"),
-        ("B-a _I-a L-a", "B-a I-a L-a"),
-        ("B-a |_I-a B-a L-a", "O O B-a L-a"),
-    ],
-)
-def test_decode_greedy_keeps_whole_entities(best: str, kept: str) -> None:
-    # A bar begins a sentence, an underscore is whitespace
-    tokens, names = best.split(), tag_names(["a", "b"])
-    tags = [names.index(token.lstrip("|_")) for token in tokens]
-    constraints = Constraints(
-        numpy.array(["|" in token for token in tokens]),
-        numpy.array(["_" in token for token in tokens]),
-        numpy.zeros(len(tokens), dtype=bool),
-    )
-    decoded = decode_greedy(numpy.eye(9, dtype="float32")[tags], constraints)
-    assert " ".join(names[tag] for tag in decoded) == kept
-
-
 # All decoders
 
 

@@ -252,19 +252,6 @@ def test_replaced_listeners_predict_the_same_also_after_loading(tmp_path: Path) 
     assert losses[-1] < losses[0]
 
 
-def test_frozen_vectors_of_another_component_are_listened_to_while_annotating() -> None:
-    nlp = fit(shared(other="none"), steps=0)
-    vectors = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
-    before = weights_of(vectors)
-    sgd = nlp.create_optimizer()
-    sgd.learn_rate = 0.03
-    for _ in range(40):
-        nlp.update(examples_of(nlp), sgd=sgd, exclude=["tok2vec"], annotates=["tok2vec"])
-    for one, other in zip(before, weights_of(vectors), strict=True):
-        assert_array_equal(one, other)
-    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
-
-
 # Configs
 
 MINIMAL = """

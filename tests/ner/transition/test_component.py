@@ -169,27 +169,6 @@ def test_files_of_one_are_files_of_the_other(factory: str, tmp_path: Path) -> No
 # In pipelines
 
 
-def test_rulers_in_front_of_it_set_entities_that_stay() -> None:
-    results = []
-    theirs = trained("ner")
-    for nlp in (theirs, as_other(theirs).from_bytes(theirs.to_bytes())):
-        ruler: Any = nlp.add_pipe("entity_ruler", before="ner")
-        ruler.add_patterns([{"label": "NEW", "pattern": "met Bob", "id": "E7"}])
-        results.append(found(nlp))
-        assert [e.ent_id_ for e in nlp(TEXTS[0]).ents if e.label_ == "NEW"] == ["E7"]
-    assert_equal(results[1], results[0])
-
-
-def test_listeners_share_the_vectors_of_tokens() -> None:
-    nlp = trained("batch_ner", LISTENER)
-    expected = found(nlp)
-    assert sum((values[:, 0] == 3).sum() for values in expected) >= 3
-    other = as_other(nlp).from_bytes(nlp.to_bytes())
-    assert_equal(found(other), expected)
-    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
-    assert_equal(found(nlp), expected)
-
-
 def test_commands_of_spacy_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nlp = trained("batch_ner")
     nlp.to_disk(tmp_path / "nlp")

@@ -7,12 +7,10 @@ import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.pipeline import EntityRecognizer
 
 from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.transition import (
-    SET,
     WORDS,
     Case,
     Token,
@@ -61,21 +59,6 @@ def test_entities_of_up_to_100_labels_are_those_of_spacys_ner(data: st.DataObjec
     assert_same(ner, ours, make_docs(ner.vocab, tokens))
 
 
-@pytest.mark.parametrize("iob", [[0], [0, 0, 0, 0, 0, 1, 1, 2, 3]], ids=["free", "preset"])
-@pytest.mark.parametrize(
-    ("extra", "upper", "pieces"), [(False, True, 2), (True, False, 3), (True, True, 1)]
-)
-def test_entities_of_many_docs_are_those_of_spacys_ner(
-    extra: bool, upper: bool, pieces: int, iob: list[int]
-) -> None:
-    case = Case(extra_state_tokens=extra, use_upper=upper, maxout_pieces=pieces, favours={"I": 2.0})
-    ner, ours = both(case)
-    docs = make_docs(ner.vocab, random_docs(30, 70, case.labels, iob))
-    assert_same(ner, ours, docs)
-    begins = [values[:, SET.index(ENT_IOB)] == 3 for values in annotations(annotate(ours, docs))]
-    assert sum(map(sum, begins)) > 25
-
-
 def test_entities_do_not_depend_on_the_batch() -> None:
     ours = recognizer(BatchEntityRecognizer, Case(favours={"I": 2.0}))
     [tokens] = random_docs(1, 60, "AB", [0, 0, 0, 1, 3])
@@ -115,17 +98,6 @@ def test_equal_scores_fall_as_with_spacys_ner(use_upper: bool) -> None:
 # What docs have already
 
 
-def test_types_without_iob_stay_as_with_spacys_ner() -> None:
-    ner, ours = both(Case())
-    for iob in (0, 2):
-        tokens = [*free(3), Token(ent_type="A"), *free(2), Token(iob=iob, ent_type="B")]
-        assert_same(ner, ours, [make_doc(ner.vocab, tokens)])
-    doc = make_doc(ner.vocab, free(3, ent_type="A"))
-    for pipe in (ner, ours):
-        pipe.model.get_ref("upper").get_param("b")[-1] = 1000.0  # O
-    assert annotate(ours, [doc])[0].to_array(ENT_TYPE).all()
-
-
 def test_entity_with_an_inside_of_another_type_gives_up_the_rest_of_the_doc() -> None:
     ner, ours = both(Case(labels="AB", favours={"U": 1000.0}))
     stuck = [Token(iob=3, ent_type="A"), Token(iob=1, ent_type=""), Token(iob=1, ent_type="A")]
@@ -134,21 +106,6 @@ def test_entity_with_an_inside_of_another_type_gives_up_the_rest_of_the_doc() ->
     annotate(ours, docs)
     assert [ent.start for ent in docs[0].ents if ent.start > 4] == []
     assert len(docs[1].ents) == 3
-
-
-def test_labels_of_docs_are_added() -> None:
-    ner, ours = both(Case())
-    docs = make_docs(ner.vocab, [free(9), [*free(2), Token(iob=3, ent_type="NEW"), *free(4)]])
-    assert_same(ner, ours, docs)
-    assert ours.labels == ner.labels == ("A", "B", "NEW")
-    assert_same(ner, ours, docs)
-
-
-def test_labels_that_were_never_seen_are_not_found() -> None:
-    ner, ours = both(Case(labels="A", later="BC", favours={"U": 2.0}))
-    docs = make_docs(ner.vocab, random_docs(30, 30, "ABC", [0]))
-    assert_same(ner, ours, docs)
-    assert {ent.label_ for doc in annotate(ours, docs) for ent in doc.ents} == {"A"}
 
 
 # Models that lack actions
