@@ -234,24 +234,20 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> P
 
 def show_report(report: Report) -> None:
     """Print the figures in two tables."""
-    changes = {
-        "MB on disk": _scaled(report.bytes, 1 / _MEGA),
-        "MB of memory": _scaled(report.memory, 1 / _MEGA),
-        "seconds to load": report.load_seconds,
-        "tokens a second": report.tokens_per_second,
-    }
-    predictions = report.predictions
-    if predictions is not None:
-        changes["F1 of entities"] = _scaled(predictions.f, 100)
-    rows = [
-        (
-            name,
-            *(f"{value:,.2f}" for value in (change.before, change.after)),
-            "-" if change.ratio is None else f"{change.ratio:.3f}",
-        )
-        for name, change in changes.items()
-        if change.before is not None and change.after is not None
+    predictions, mega = report.predictions, 1 / _MEGA
+    changes = [
+        ("MB on disk", report.bytes, mega),
+        ("MB of memory", report.memory, mega),
+        ("seconds to load", report.load_seconds, 1),
+        ("tokens a second", report.tokens_per_second, 1),
+        ("F1 of entities", predictions.f if predictions else Change(None, None), 100),
     ]
+    rows: list[tuple[str, ...]] = []
+    for name, change, factor in changes:
+        before, after, ratio = change.before, change.after, change.ratio
+        if before is not None and after is not None:
+            numbers = (f"{value * factor:,.2f}" for value in (before, after))
+            rows.append((name, *numbers, "-" if ratio is None else f"{ratio:.3f}"))
     show_table("Before and after", ("", "before", "after", "after / before"), rows)
     if predictions is not None:
         rows = [(name, f"{100 * share:.2f}") for name, share in predictions.shares_kept.items()]
@@ -295,10 +291,6 @@ def _load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str,
 def _median(values: Iterable[Optional[float]]) -> Optional[float]:
     measured = [value for value in values if value is not None]
     return median(measured) if measured else None
-
-
-def _scaled(change: Change, factor: float) -> Change:
-    return Change(*(value and value * factor for value in (change.before, change.after)))
 
 
 def _as_json(measures: object) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
@@ -94,17 +94,13 @@ def explain_cli(
     """
     import_code(code)
     with failing("Cannot explain the entities"):
-        check_options(
-            corpus,
-            text=text,
-            file=file,
-            span=span,
-            window=window,
-            max_entities=max_entities,
-            train=train,
-            plot=plot,
-            page=output,
-        )
+        of_texts = {"TEXT": text, "--file": file, "--span": span, "--window": window}
+        of_texts |= {"--max-entities": max_entities, "--output": output}
+        of_corpora = {"--train": train, "--plot": plot}
+        for option, value in (of_texts if corpus else of_corpora).items():
+            if value not in (None, []):
+                advice = "a text. Leave it out, or" if corpus else "a corpus. Leave it out, or give"
+                raise ValueError(f"{option} is for {advice} --corpus.")
         inputs = [model, file, corpus, train, code]
         check_file_output(output, "--output", *inputs, force=force)
         check_file_output(plot, "--plot", *inputs, force=force)
@@ -127,27 +123,14 @@ def explain_cli(
             if output is not None:
                 write_bytes(output, render_explanations(explanations))
     if as_json:
-        found = effects if corpus is not None else explanations
-        print_json([as_dict(each) for each in found])
-    elif corpus is not None:
+        print_json(list(map(as_dict, effects if corpus is not None else explanations)))
+        return
+    if corpus is not None:
         show_effects(effects)
     else:
         show_explanations(explanations)
-    for path, did in ((output, "Wrote"), (plot, "Drew")):
-        if path is not None and not as_json:
-            msg.good(f"{did} {path}")
-
-
-def check_options(corpus: Optional[Path], **options: Any) -> None:  # noqa: ANN401
-    """Raise ValueError for options that go only with a corpus, or only without one."""
-    with_corpus = ("train", "plot")
-    for name, value in options.items():
-        if value not in (None, []) and (corpus is None) == (name in with_corpus):
-            other = {"text": "TEXT", "page": "--output", "max_entities": "--max-entities"}
-            option = other.get(name, f"--{name}")
-            if corpus is None:
-                raise ValueError(f"{option} is for a corpus. Give --corpus, or leave it out.")
-            raise ValueError(f"{option} is for a text. Leave it out, or --corpus.")
+    for path in filter(None, (output, plot)):
+        msg.good(f"Wrote {path}")
 
 
 def explain_text(
@@ -196,9 +179,9 @@ def corpus_effects(
     docs = iter(tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=None))
     first = next(docs, None)
     if first is None:
+        others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
         raise ValueError(
-            "The corpus has no gold entities to explain. Give one that has some."
-            + f" Of those it has, {gold.left_out()}." * bool(gold.left_out())
+            f"The corpus has no gold entities to explain. Give one that has some.{others}"
         )
     effects = explain_corpus(explained, chain([first], docs), known)
     if gold.left_out():
@@ -207,15 +190,12 @@ def corpus_effects(
 
 
 def as_dict(found: Explanation | Effect) -> dict[str, Any]:
-    """Return what JSON says of an explanation, with its completeness, or of an effect.
-
-    The texts of all tokens are left out, which are the same for each entity of a text.
-    """
-    if isinstance(found, Effect):
-        return asdict(found)
-    values = asdict(replace(found, texts=()))
-    del values["texts"]
-    return {**values, "completeness": found.completeness}
+    """Return what JSON says of an explanation, without the texts of all tokens, or of an effect."""
+    values = asdict(found)
+    if isinstance(found, Explanation):
+        del values["texts"]
+        values["completeness"] = found.completeness
+    return values
 
 
 def _found(doc: Doc, entities: Sequence[Span]) -> list[Key]:
@@ -256,10 +236,10 @@ class GoldEntities:
         """Yield docs with what comes before the recognizer, and their gold entities."""
         for batch in minibatch(model_examples(self.nlp, corpus), _DOC_BATCH):
             for doc, example in annotate_before(self.nlp, self.name, batch):
-                gold = [ent for ent in example.reference.ents if ent.label_ in self.labels]
+                ents = example.reference.ents
+                gold = [ent for ent in ents if ent.label_ in self.labels]
                 spans = example.get_aligned_spans_y2x(gold)
-                labels = (ent.label_ for ent in example.reference.ents)
-                self.unknown.update(label for label in labels if label not in self.labels)
+                self.unknown.update(ent.label_ for ent in ents if ent.label_ not in self.labels)
                 self.unaligned += len(gold) - len(spans)
                 if spans:
                     yield doc, [(span.start, span.end, span.label_) for span in spans]
@@ -269,7 +249,7 @@ class GoldEntities:
         reasons = []
         if self.unknown:
             reasons.append(
-                f"{sum(self.unknown.values()):,} have labels that {self.name} does not know "
+                f"{self.unknown.total():,} have labels that {self.name} does not know "
                 f"({', '.join(sorted(self.unknown))}; it knows {', '.join(self.labels) or 'none'})"
             )
         if self.unaligned:
@@ -329,12 +309,9 @@ def show_effects(effects: Sequence[Effect]) -> None:
 def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
     """Draw how much each feature counts, if it's unknown everywhere, for entities of each label."""
     shown = [each for each in effects if each.where == EVERYWHERE]
-    parts, labels, features = (
-        list(dict.fromkeys(getattr(each, name) for each in shown))
-        for name in ("part", "label", "feature")
-    )
-    labels.sort(key=lambda label: label is not None)
     means = {(each.part, each.label, each.feature): each.mean for each in shown}
+    parts, labels, features = (list(dict.fromkeys(names)) for names in zip(*means, strict=True))
+    labels.sort(key=lambda label: label is not None)
     largest = max(map(abs, means.values())) or 1.0
     figure = new_figure(1.2 + 0.32 * len(labels))
     panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
@@ -345,8 +322,7 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
         axes.imshow(values, cmap="PuOr", vmin=-largest, vmax=largest, aspect="auto")
         for (row, column), value in numpy.ndenumerate(values):
             if not numpy.isnan(value):
-                white = abs(value) > 0.7 * largest
-                colour = "white" if white else "black"
+                colour = "white" if abs(value) > 0.7 * largest else "black"
                 text = signed(value, 1)
                 axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
         axes.set_title(f"{part} entities", fontsize=9)

@@ -110,24 +110,18 @@ def test_recognizer_is_the_only_one_or_the_one_named() -> None:
     assert find_recognizer(nlp, "tagger_ner") == "tagger_ner"
 
 
-@pytest.mark.parametrize(
-    ("data", "args", "message"),
-    [
-        ("none.spacy", (), "finds no entity in the corpus"),
-        ("right.spacy", (), "all of the 7 entities that it finds in the corpus are right"),
-    ],
-)
-def test_what_is_wrong_is_refused_and_nothing_written(
-    data: str, args: tuple[str, ...], message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
+def test_corpora_that_tell_no_temperature_are_refused(folder: Path) -> None:
     vocab = spacy.blank("en").vocab
     write_corpus(folder / "none.spacy", [Doc(vocab, words=["rain", "."], ents=["O", "O"])])
     write_corpus(folder / "right.spacy", make_docs())
-    result = invoke(folder, *args, data=data)
-    assert result.exit_code == 1
-    assert message in said(result)
-    assert not (folder / "out").exists()
+    for data, message in (
+        ("none.spacy", "finds no entity in the corpus"),
+        ("right.spacy", "all of the 7 entities that it finds in the corpus are right"),
+    ):
+        result = invoke(folder, data=data)
+        assert result.exit_code == 1
+        assert message in said(result)
+        assert not (folder / "out").exists()
 
 
 def test_temperature_at_the_edge_is_warned_of(

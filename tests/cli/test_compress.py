@@ -72,6 +72,13 @@ def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_
     assert [e.text for e in nlp(make_docs()[0].text).ents]
 
 
+BAG_OF_WORDS = {
+    "@architectures": "spacy.TextCatBOW.v3",
+    "exclusive_classes": True,
+    "ngram_size": 1,
+    "no_output_layer": False,
+    "length": 64,
+}
 CODE = """
 import spacy
 from pathlib import Path
@@ -122,32 +129,24 @@ def test_without_corpus_files_alone_are_measured(trained: Path, tmp_path: Path) 
     )
 
 
-def test_span_groups_are_compared(trained: Path, tmp_path: Path) -> None:
+def test_span_groups_and_classes_of_texts_are_compared(trained: Path, tmp_path: Path) -> None:
     nlp = spacy.load(trained / "model")
-    word = make_docs()[0][0].text
     ruler: Any = nlp.add_pipe("span_ruler", config={"spans_key": "rules"})
-    ruler.add_patterns([{"label": "WORD", "pattern": word}])
+    ruler.add_patterns([{"label": "WORD", "pattern": make_docs()[0][0].text}])
+    textcat = spacy.blank("en")
+    pipe: Any = textcat.add_pipe("textcat", config={"model": BAG_OF_WORDS})
+    for label in "AB":
+        pipe.add_label(label)
+    textcat.initialize()
+    nlp.add_pipe("textcat", source=textcat)
     nlp.to_disk(tmp_path / "model")
     args = ("--data", trained / "dev.spacy", "--report", tmp_path / "report.json")
     result = invoke(tmp_path, tmp_path / "out", *args)
     assert result.exit_code == 0, result.output
     assert "spans of rules 100.00" in said(result)
-    assert (
-        srsly.read_json(tmp_path / "report.json")["predictions"]["shares_kept"]["spans of rules"]
-        == 1
-    )
-
-
-def test_classes_of_texts_are_compared(trained: Path, tmp_path: Path) -> None:
-    nlp = spacy.blank("en")
-    textcat: Any = nlp.add_pipe("textcat", config={"model": {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": True, "ngram_size": 1, "no_output_layer": False, "length": 64}})  # noqa: E501  # fmt: skip
-    for label in "AB":
-        textcat.add_label(label)
-    nlp.initialize()
-    nlp.to_disk(tmp_path / "model")
-    result = invoke(tmp_path, tmp_path / "out", "--data", trained / "dev.spacy")
-    assert result.exit_code == 0, result.output
     assert "Scores of classes change by up to 0.0" in said(result)
+    predictions = srsly.read_json(tmp_path / "report.json")["predictions"]
+    assert predictions["shares_kept"]["spans of rules"] == 1
 
 
 @pytest.mark.parametrize(
@@ -169,16 +168,6 @@ def test_wrong_options_are_refused_and_nothing_is_written(
     assert message in said(result)
     assert not list(tmp_path.iterdir())
     assert (trained / "model" / "meta.json").read_bytes() == before
-
-
-def test_output_that_exists_is_replaced_with_force_alone(trained: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    spacy.blank("en").to_disk(output)
-    result = invoke(trained, output)
-    assert result.exit_code == 1
-    assert "exists. Give another OUTPUT, or --force" in said(result)
-    assert invoke(trained, output, "--force").exit_code == 0
-    assert spacy.load(output).pipe_names == ["tagger_ner"]
 
 
 def test_pipeline_that_cannot_be_loaded_again_is_not_written(

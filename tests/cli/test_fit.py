@@ -213,6 +213,7 @@ def test_other_options_are_no_other_run_of_the_same_folder(folder: Path) -> None
     result = invoke("bare.spacy", "--force")
     assert "bare.spacy has no entities" in said(result)
     assert contents() == before  # what is there goes when the new corpus is checked
+    Path("out/training.npz").write_bytes(b"of other options")
     assert done("train.conll", "--seed", 3, "--force")
     assert contents()[Path("out/corpus/dev.spacy")] != before[Path("out/corpus/dev.spacy")]
     assert sorted(path.name for path in Path("out").iterdir()) == FILES

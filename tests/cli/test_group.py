@@ -67,13 +67,13 @@ def test_help_names_docs_that_an_installed_package_has(command: str) -> None:
     assert "docs/" not in result.output
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_summary_of_a_command_begins_its_own_help(name: str) -> None:
-    module = import_module(COMMANDS[name].module)
-    function = getattr(module, f"{name.replace('-', '_')}_cli")
-    text = (function.info.help if isinstance(function, typer.Typer) else function.__doc__) or ""
-    assert COMMANDS[name].summary == text.partition("\n\n")[0]
-    assert f"  {name} " in invoke("--help").output
+def test_summary_of_a_command_begins_its_own_help() -> None:
+    output = invoke("--help").output
+    for name, command in COMMANDS.items():
+        function = getattr(import_module(command.module), f"{name.replace('-', '_')}_cli")
+        text = (function.info.help if isinstance(function, typer.Typer) else function.__doc__) or ""
+        assert command.summary == text.partition("\n\n")[0]
+        assert f"  {name} " in output
 
 
 def test_help_of_the_group_and_start_of_spacy_import_no_command() -> None:
@@ -92,6 +92,18 @@ def test_help_of_the_group_and_start_of_spacy_import_no_command() -> None:
     parts = {name.split(".")[1] for name in ast.literal_eval(modules)}
     assert parts <= {"cli", "common", "tables"}
     assert not set(ast.literal_eval(modules)) & {command.module for command in COMMANDS.values()}
+
+
+def test_commands_import_no_heavy_module_at_their_heads() -> None:
+    heavy = {"cupy", "dask", "distributed", "matplotlib", "pandas", "scipy", "torch"}
+    names = ", ".join({command.module for command in COMMANDS.values()})
+    code = f"import sys, {names}; print(*{{n.split('.')[0] for n in sys.modules}})"
+    alone = "import sys, spacy.cli; print(*{n.split('.')[0] for n in sys.modules})"
+    ours, spacys = (
+        subprocess.run([sys.executable, "-c", c], capture_output=True, text=True, check=True).stdout
+        for c in (code, alone)
+    )
+    assert {*ours.split()} & heavy <= {*spacys.split()}
 
 
 @pytest.mark.parametrize("kernels", available_kernels())
@@ -199,9 +211,6 @@ def test_letters_that_a_terminal_lacks_are_escaped(
     printed = done.stdout.decode("ascii")
     assert "\x1b" not in printed  # colours are for terminals
     assert r"\xdcbel" in printed and "Wrote" in printed
-
-
-def test_errors_are_escaped_as_well(folder: Path) -> None:
     done = run("evaluate", "größe東", *BAD["evaluate"][1:], PYTHONIOENCODING="cp1252")
     assert done.returncode == 1
     error = done.stderr.decode("cp1252")

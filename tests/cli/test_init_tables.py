@@ -53,15 +53,11 @@ def test_cut_that_the_config_does_not_name_is_ten(
     assert init_tables(config, tmp_path / "out.tables").min_freq == 10
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_callback_may_be_of_variables(whole: bool, config: Path, tmp_path: Path) -> None:
+def test_callback_may_be_of_variables(config: Path, tmp_path: Path) -> None:
     changed = Config().from_disk(config, interpolate=False)
-    callback = changed["initialize"]["before_init"]
-    changed["vars"] = {"min_freq": 3, "component": "tok2vec", "callback": callback}
-    callback.update(min_freq="${vars.min_freq}", component="${vars.component}", max_rows=3)
-    if whole:
-        changed["initialize"]["before_init"] = "${vars.callback}"
-        changed["vars"]["callback"] = {**callback, "min_freq": 3}
+    callback = {**changed["initialize"]["before_init"], "component": "tok2vec", "max_rows": 3}
+    changed["vars"] = {"min_freq": 3, "callback": {**callback, "min_freq": "${vars.min_freq}"}}
+    changed["initialize"]["before_init"] = "${vars.callback}"
     changed.to_disk(config, interpolate=False)
     tables = init_tables(config, tmp_path / "out.tables")
     assert (tables.min_freq, tables.max_rows) == (3, 3)
@@ -76,17 +72,12 @@ def test_corpus_of_the_config_is_not_replaced(config: Path, tmp_path: Path) -> N
     assert corpus.read_bytes() == before
 
 
-def test_given_cut_goes_before_that_of_the_config(config: Path, tmp_path: Path) -> None:
+def test_options_go_before_the_config(config: Path, tmp_path: Path) -> None:
     result = invoke(config, tmp_path / "out.tables", "--min-freq", 2, "--max-rows", 3)
     assert result.exit_code == 0, result.output
     assert sizes(tmp_path / "out.tables") == {"NORM": 2, "SHAPE": 2}
-
-
-def test_settings_of_the_config_can_be_overridden(
-    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     corpus = write_corpus(tmp_path / "other.spacy", make_docs()[3:])
-    result = invoke(config, tmp_path / "out.tables", "--paths.train", corpus)
+    result = invoke(config, tmp_path / "out.tables", "--paths.train", corpus, "--force")
     assert result.exit_code == 0, result.output
     assert sizes(tmp_path / "out.tables")["NORM"] == 4  # they, like, rain, .
 

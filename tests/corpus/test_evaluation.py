@@ -48,10 +48,6 @@ def make_doc(spans: list[tuple[int, int, str]], missing: set[int] = frozenset())
     return doc
 
 
-def make_examples(pairs: list[tuple[Doc, Doc]]) -> list[Example]:
-    return [Example(predicted, gold) for predicted, gold in pairs]
-
-
 def found(docs: list[Doc]) -> Found:
     return {(i, e.start, e.end, e.label_) for i, doc in enumerate(docs) for e in doc.ents}
 
@@ -107,7 +103,7 @@ def test_all_scores_are_those_of_plain_loops(
     pairs: list[tuple[list[tuple[int, int, str]], list[tuple[int, int, str]], set[int]]],
     train: list[list[tuple[int, int, str]]],
 ) -> None:
-    examples = make_examples([(make_doc(p), make_doc(g, missing)) for p, g, missing in pairs])
+    examples = [Example(make_doc(p), make_doc(g, missing)) for p, g, missing in pairs]
     training = [make_doc(spans) for spans in train]
     counts = Counter(ent.text for doc in training for ent in doc.ents)
     result = evaluate_entities(examples, known_entities(training))
@@ -134,7 +130,7 @@ def test_all_scores_are_those_of_plain_loops(
 def gold_and_predicted() -> list[Example]:
     gold = make_doc([(0, 1, "PER"), (2, 2, "LOC"), (6, 1, "PER")])  # a, c d, g
     predicted = make_doc([(0, 1, "PER"), (2, 1, "LOC"), (5, 1, "PER")])  # a, c, f
-    return make_examples([(predicted, gold)])
+    return [Example(predicted, gold)]
 
 
 def test_a_false_positive_counts_in_both_masked_parts_and_once_in_the_other_scores() -> None:
@@ -161,27 +157,21 @@ def test_a_prediction_belongs_to_the_part_of_the_entity_that_it_hits_whatever_th
     assert result.once["seen"] == Scores(0)
 
 
-def test_scores_are_given_per_label() -> None:
-    per_label = evaluate_entities(gold_and_predicted(), known_entities([])).overall.per_label
+def test_labels_have_scores_where_they_have_entities() -> None:
+    train = make_doc([(0, 1, "PER"), (6, 1, "PER")])  # a, g
+    result = evaluate_entities(gold_and_predicted(), known_entities([train]))
+    per_label = result.overall.per_label
     assert {label: (s.entities, s.p, s.r) for label, s in per_label.items()} == {
         "LOC": (1, 0.0, 0.0),
         "PER": (2, 0.5, 0.5),
     }
-
-
-def test_a_label_that_a_part_lacks_has_no_scores_in_it() -> None:
-    train = make_doc([(0, 1, "PER"), (6, 1, "PER")])  # a, g
-    result = evaluate_entities(gold_and_predicted(), known_entities([train]))
     seen, unseen = result.masked["seen"].per_label, result.masked["unseen"].per_label
     assert (seen["LOC"], unseen["PER"]) == (Scores(0), Scores(0))
     assert values(seen["PER"]) == (0.5, 0.5, 0.5) and values(unseen["LOC"]) == (0.0, 0.0, 0.0)
     assert result.once["unseen"].per_label["PER"] == Scores(0)  # f is a false positive
-
-
-def test_corpus_without_entities_has_no_scores_unless_some_are_predicted() -> None:
     none, one = make_doc([]), make_doc([(0, 1, "PER")])
-    assert evaluate_entities(make_examples([(none, none)]), known_entities([])).overall == Scores(0)
-    result = evaluate_entities(make_examples([(one, none)]), known_entities([]))
+    assert evaluate_entities([Example(none, none)], known_entities([])).overall == Scores(0)
+    result = evaluate_entities([Example(one, none)], known_entities([]))
     assert values(result.overall) == (0.0, 0.0, 0.0)
 
 
@@ -191,7 +181,7 @@ def test_corpus_without_annotation_is_refused() -> None:
         evaluate_entities([Example(doc, doc)], known_entities([]))
 
 
-def test_matching_ignores_case_and_compares_labels_when_asked() -> None:
+def test_entities_are_compared_as_the_matching_says_whatever_their_tokens() -> None:
     doc = Doc(VOCAB, words=["Anna", "anna"], ents=["B-PER", "B-ORG"])
     upper, lower = doc.ents
     assert known_entities([doc]).count(upper) == 1
@@ -199,9 +189,6 @@ def test_matching_ignores_case_and_compares_labels_when_asked() -> None:
     assert known_entities([doc], Matching(match_label=True)).count(lower) == 1
     ignoring = Matching(ignore_case=True, match_label=True)
     assert known_entities([doc[1:].as_doc()], ignoring).count(upper) == 0
-
-
-def test_entities_are_compared_as_text_whatever_their_tokens() -> None:
     split = Doc(VOCAB, words=["New", "York"], spaces=[True, False], ents=["B-GPE", "I-GPE"])
     whole = Doc(VOCAB, words=["New York"], ents=["B-GPE"])
     assert known_entities([split]).has_seen(whole.ents[0])
@@ -226,15 +213,6 @@ def test_masked_corpora_survive_being_written(tmp_path: Path) -> None:
         golds = list(DocBin().from_disk(path).get_docs(VOCAB))
         again = [Example(e.x, gold) for e, gold in zip(examples, golds, strict=True)]
         assert score(again) == before[name]
-
-
-def test_predict_takes_the_annotation_of_the_pipeline() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PER", "pattern": "Anna"}])  # type: ignore[attr-defined]
-    gold = Doc(nlp.vocab, words=["Anna", "sleeps"])
-    examples = [Example(Doc(nlp.vocab, words=["Anna", "sleeps"]), gold)]
-    predict(nlp, examples)
-    assert [ent.text for ent in examples[0].predicted.ents] == ["Anna"]
 
 
 def test_predict_refuses_a_pipeline_without_entities() -> None:

@@ -82,6 +82,8 @@ def test_what_was_counted_travels_and_does_not_grow_with_the_corpus() -> None:
     few, many = (pickle.dumps(count(texts * n, Matching())) for n in (10, 1000))
     assert len(many) < len(few) + 100  # larger numbers
     assert pickle.loads(few) == count(texts * 10, Matching())
+    sentences = count([["Anna", "met", "Bob"]], Matching()).sentences
+    assert sentences == {12108454575228462155: 1}  # the same key in every process
 
 
 def test_sentences_that_nobody_wants_are_not_kept() -> None:
@@ -91,8 +93,3 @@ def test_sentences_that_nobody_wants_are_not_kept() -> None:
     assert counts.num_sentences == 100
     assert counts.sentences.keys() == wanted and len(wanted) == 3
     assert not count(texts, Matching(), sentences_of([])).sentences
-
-
-def test_keys_of_sentences_are_the_same_in_every_process() -> None:
-    counts = count([["Anna", "met", "Bob"]], Matching())
-    assert counts.sentences == {12108454575228462155: 1}

@@ -1,6 +1,5 @@
 """A pipeline applied to a folder of shards: here, on two workers, and after what went wrong."""
 
-import dataclasses
 import errno
 import json
 import os
@@ -55,12 +54,12 @@ def slow(model: Path) -> Path:
     return model.with_name("slow")
 
 
-def add_pipe(model: Path, path: Path, name: str, **settings: str) -> Path:
+def add_pipe(model: Path, path: Path, name: str) -> Path:
     """Write a pipeline with one component more, which needs code of its own."""
     from tests.helpers import worker_pipes  # noqa: F401 (it registers the components)
 
     nlp = spacy.load(model)
-    nlp.add_pipe(name, config=settings)
+    nlp.add_pipe(name)
     nlp.to_disk(path)
     return path
 
@@ -147,34 +146,20 @@ def test_docs_that_are_left_out_beside_other_docs_are_an_error(
     assert invoke(*args).exit_code == 0  # .spacy files have nothing else of the lines
 
 
-def test_lines_have_entities_with_probabilities(model: Path, shards: Path, tmp_path: Path) -> None:
-    assert invoke(model, shards / "c.txt", tmp_path / "out", "--format", "jsonl").exit_code == 0
-    (first, *_) = lines_of(tmp_path / "out" / "c.jsonl")
-    assert first["text"] == "Anna met Bob in New York . 3"
+def test_lines_have_entities_with_probabilities_and_keep_the_rest(
+    model: Path, tmp_path: Path
+) -> None:
+    rest = '"id":123456789012345678901,"meta":{"t":1700000000.123456,"x":1e-12,"y":"cut \\ud83d"}'
+    annotation = '"entities":[[0,1,"X"]],"cats":{"X":1}'
+    line = f'{{"text":"Anna met Bob in New York .",{annotation},{rest}}}\n'
+    (tmp_path / "one.jsonl").write_text(line)
+    run(str(model), tmp_path / "one.jsonl", tmp_path / "out", format="jsonl")
+    assert (tmp_path / "out" / "one.jsonl").read_text().endswith(f",{rest}}}\n")
+    (first,) = lines_of(tmp_path / "out" / "one.jsonl")
+    assert [*first] == ["text", "entities", "id", "meta"]
     found = [(first["text"][e["start"] : e["end"]], e["label"]) for e in first["entities"]]
     assert found == [("Anna", "PER"), ("Bob", "PER"), ("New York", "GPE")]
     assert all(0.5 < entity["probability"] <= 1 for entity in first["entities"])
-    assert "cats" not in first
-
-
-def test_lines_keep_what_is_no_annotation(model: Path, tmp_path: Path) -> None:
-    lines = [
-        {"id": 7, "text": "Anna met Bob", "entities": [[0, 1, "X"]], "cats": {"X": 1}},
-        {"text": "rain", "meta": {"page": 3}},
-    ]
-    srsly.write_jsonl(tmp_path / "one.jsonl", lines)
-    run(str(model), tmp_path / "one.jsonl", tmp_path / "out", format="jsonl")
-    first, second = lines_of(tmp_path / "out" / "one.jsonl")
-    assert [*first] == ["text", "entities", "id"] and first["id"] == 7
-    assert [entity["label"] for entity in first["entities"]] == ["PER", "PER"]
-    assert second["meta"] == {"page": 3}
-
-
-def test_lines_keep_long_numbers_and_half_characters(model: Path, tmp_path: Path) -> None:
-    rest = '"id":123456789012345678901,"meta":{"t":1700000000.123456,"x":1e-12,"y":"cut \\ud83d"}'
-    (tmp_path / "one.jsonl").write_text(f'{{"text":"rain",{rest}}}\n')
-    run(str(model), tmp_path / "one.jsonl", tmp_path / "out", format="jsonl")
-    assert (tmp_path / "out" / "one.jsonl").read_text().endswith(f",{rest}}}\n")
 
 
 def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path: Path) -> None:
@@ -294,31 +279,30 @@ BAD = {
     "null.jsonl": b'{"text": null}',
     "half.jsonl": b'{"text": "a \\ud83d b"}',
     "list.jsonl": b"[1]",
-    "long.txt": b"x " * 600,
+    "words.txt": b"x " * 600,
     "latin.txt": b"M\xfcller",
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_text_is_skipped_named_and_counted(name: str, model: Path, tmp_path: Path) -> None:
-    good = b'{"text": "In Paris", "id": 7}' if name.endswith(".jsonl") else b"In Paris"
-    shard = tmp_path / "shards" / name
-    shard.parent.mkdir()
-    shard.write_bytes(b"\n".join([good, BAD[name], good, b""]))
-    output = tmp_path / "out" / f"{shard.stem}.jsonl"
+def test_bad_texts_are_skipped_named_and_counted(model: Path, tmp_path: Path) -> None:
+    folder, out = tmp_path / "shards", tmp_path / "out"
+    folder.mkdir()
+    goods = {".jsonl": b'{"text": "In Paris", "id": 7}', ".txt": b"In Paris"}
+    for name, bad in BAD.items():
+        good = goods[Path(name).suffix]
+        (folder / name).write_bytes(b"\n".join([good, bad, good, b""]))
     options = ["--format", "jsonl", "--max-length", "1000"]
-    result = invoke(model, shard.parent, tmp_path / "out", *options)
+    result = invoke(model, folder, out, *options)
     assert result.exit_code == 0
-    assert "1 texts were skipped" in said(result)
-    assert [line["text"] for line in map(json.loads, output.read_text().splitlines())] == [
-        "In Paris"
-    ] * 2
-    named = output.with_name(f"{output.name}.errors")
-    (error,) = named.read_text("utf8").splitlines()
-    assert error.startswith(f"{shard}:2: expected ")
-    shard.write_bytes(good)
-    assert invoke(model, shard.parent, tmp_path / "out", *options).exit_code == 0
-    assert len(output.read_text().splitlines()) == 1 and not named.exists()
+    assert f"{len(BAD)} texts were skipped" in said(result)
+    for name in BAD:
+        output = (out / name).with_suffix(".jsonl")
+        assert [line["text"] for line in lines_of(output)] == ["In Paris"] * 2
+        (error,) = output.with_name(f"{output.name}.errors").read_text("utf8").splitlines()
+        assert error.startswith(f"{folder / name}:2: expected ")
+    (folder / "null.jsonl").write_bytes(goods[".jsonl"])
+    assert invoke(model, folder, out, *options).exit_code == 0
+    assert len(lines_of(out / "null.jsonl")) == 1 and not (out / "null.jsonl.errors").exists()
 
 
 def test_docs_that_are_too_long_are_skipped_and_all_skipped_is_no_success(
@@ -329,8 +313,7 @@ def test_docs_that_are_too_long_are_skipped_and_all_skipped_is_no_success(
     docs = [nlp("x " * 600), nlp("In Paris")]
     DocBin(docs=docs).to_disk(tmp_path / "shards" / "a.spacy")
     DocBin(docs=docs[:1]).to_disk(tmp_path / "shards" / "b.spacy")
-    options = ["--max-length", "1000"]
-    result = invoke(model, tmp_path / "shards", tmp_path / "out", *options)
+    result = invoke(model, tmp_path / "shards", tmp_path / "out", "--max-length", "1000")
     assert result.exit_code == 1
     assert "All 1 texts are wrong" in said(result) and "b.spacy: document 1" in said(result)
     found = DocBin().from_disk(tmp_path / "out" / "a.spacy").get_docs(nlp.vocab)
@@ -388,15 +371,13 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
     assert len(contents(tmp_path / "out")) == len(NAMES)
 
 
-@pytest.mark.parametrize("seconds", [-9, 9])
-def test_shard_that_changed_later_is_done_again(
-    model: Path, shards: Path, tmp_path: Path, seconds: int
-) -> None:
+def test_shard_that_changed_later_is_done_again(model: Path, shards: Path, tmp_path: Path) -> None:
     run(str(model), shards, tmp_path / "out")
-    changed = (shards / "c.txt").stat().st_mtime + seconds
-    os.utime(shards / "c.txt", (changed, changed))
-    result = run(str(model), shards, tmp_path / "out")
-    assert (result.before, len(result.done)) == (len(NAMES) - 1, 1)
+    for seconds in (-9, 9):
+        changed = (shards / "c.txt").stat().st_mtime + seconds
+        os.utime(shards / "c.txt", (changed, changed))
+        result = run(str(model), shards, tmp_path / "out")
+        assert (result.before, len(result.done)) == (len(NAMES) - 1, 1)
 
 
 def test_shard_that_changes_while_it_is_read_is_done_again(
@@ -428,31 +409,6 @@ def test_file_system_with_coarse_times_is_fine(tmp_path: Path, tick: int) -> Non
     assert not is_done(shard)
     shard.source.unlink()
     assert not is_done(shard)
-
-
-def test_worker_that_finds_another_pipeline_says_so(
-    model: Path, slow: Path, shards: Path, tmp_path: Path
-) -> None:
-    prepared = prepare(str(model), shards / "c.txt", tmp_path / "out")
-    changes = {"place": str(slow), "home": "elsewhere", "run": "elsewhere"}
-    source = dataclasses.replace(prepared.application.source, **changes)
-    application = dataclasses.replace(prepared.application, source=source)
-    (error,) = apply(prepared._replace(application=application)).errors
-    assert f"{slow} has other files here than where the command was started" in str(error)
-
-
-def test_worker_loads_the_pipeline_once(
-    model: Path, shards: Path, tmp_path: Path, scheduler: str
-) -> None:
-    notes = tmp_path / "notes"
-    noting = add_pipe(model, tmp_path / "noting", "notes_process_for_tests", notes=str(notes))
-    notes.unlink()
-    processes = wait_for_workers(scheduler, 2)
-    run(str(noting), shards, tmp_path / "out", code=WORKER_PIPES, dask=scheduler)
-    loaded = [int(line) for line in notes.read_text().splitlines()]
-    assert loaded[0] == os.getpid()  # before there are workers
-    assert 1 <= len(loaded[1:]) == len({*loaded[1:]})
-    assert {*loaded[1:]} <= {*processes}
 
 
 def test_other_work_is_refused_unless_forced(
