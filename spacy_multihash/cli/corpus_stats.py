@@ -186,14 +186,13 @@ def count_split_shards(
     wanted: Optional[AbstractSet[int]] = None,
 ) -> SplitCounts:
     """Count the docs of a split's shards. Raises ValueError if there are none."""
-    count = partial(_count_split_shard, source, matching, wanted)
-    counts = shards.merged(workers, count, add)
+    counts = shards.merged(workers, partial(_count_split, source, matching, wanted), add)
     if not counts.doc_lens:
         raise ValueError(f"The corpus at {shards.path} has no documents. Check the path.")
     return counts
 
 
-def _count_split_shard(
+def _count_split(
     source: Source[Language], matching: Matching, wanted: Optional[AbstractSet[int]], path: Path
 ) -> SplitCounts:
     nlp = source.loaded_for_shard()

@@ -6,7 +6,7 @@ spaCy imports this module whenever its command line starts. So it imports none o
 import sys
 from importlib import import_module, metadata
 from io import TextIOWrapper
-from typing import Any, NamedTuple, Optional
+from typing import Any, Optional
 
 import typer
 from spacy.cli._util import app
@@ -17,74 +17,42 @@ HELP = """Multi hash and multi lookup embeddings.
 
 DOCS: python -m pydoc spacy_multihash
 """
-# Overrides of the config, such as --training.seed 1, are further arguments.
-OVERRIDES = {"context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}}
-
-
-class Command(NamedTuple):
-    """A command, before it's imported: its module, which has the function or group NAME_cli.
-
-    summary: The first line of its help.
-    settings: Further arguments of `typer.Typer.command`.
-    """
-
-    module: str
-    summary: str
-    settings: dict[str, Any]
-
-    def load(self, name: str) -> Any:  # noqa: ANN401 (click's Command)
-        """Import the command."""
-        cli = getattr(import_module(self.module), f"{name.replace('-', '_')}_cli")
-        if not isinstance(cli, typer.Typer):
-            function, cli = cli, typer.Typer(add_completion=False, rich_markup_mode=None)
-            cli.command(name, **self.settings)(function)
-        command = get_command(cli)
-        command.name = name
-        return command
-
-
-def _command(module: str, summary: str, **settings: dict) -> Command:
-    return Command(f"spacy_multihash.cli.{module}", summary, settings)
-
-
+# The first line of each command's help. The command NAME is the function or group NAME_cli of the
+# module of that name, with underscores.
 COMMANDS = {
-    "accelerate": _command(
-        "accelerate", "Put our faster layers and recognizer into a trained pipeline."
-    ),
-    "apply": _command("apply", "Apply a pipeline to a large corpus, in a folder of shards."),
-    "calibrate": _command("calibrate", "Make the probabilities of a recognizer truer."),
-    "compress": _command("compress", "Make the files of a trained pipeline small."),
-    "convert": _command(
-        "convert", "Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV."
-    ),
-    "corpus-stats": _command(
-        "corpus_stats", "Count documents, entities and attributes of a corpus."
-    ),
-    "errors": _command(
-        "errors", "Show the mistakes of a pipeline on a corpus, the most confident ones first."
-    ),
-    "evaluate": _command("evaluate", "Score an entity recognizer on seen and unseen entities."),
-    "explain": _command("explain", "Show what made a pipeline find an entity."),
-    "fit": _command(
-        "fit", "Train a pipeline on your own corpus, and report how good it is.", **OVERRIDES
-    ),
-    "importance": _command(
-        "importance", "Show the most and the least important tokens or n-grams."
-    ),
-    "init-config": _command(
-        "init_config", "Write a complete config with our layers, for entities or texts."
-    ),
-    "init-tables": _command(
-        "init_tables", "Write the tables of a config's MultiEmbed to a file.", **OVERRIDES
-    ),
-    "inspect-rows": _command(
-        "inspect_rows", "Show the rows of words, and how full the tables are."
-    ),
-    "show": _command(
-        "show", "Show the entities that a pipeline finds in a text, with their probabilities."
-    ),
-    "vectors": _command("vectors", "Align, merge, shorten, prune and quantize static vectors."),
+    "accelerate": "Put our faster layers and recognizer into a trained pipeline.",
+    "apply": "Apply a pipeline to a large corpus, in a folder of shards.",
+    "calibrate": "Make the probabilities of a recognizer truer.",
+    "compress": "Make the files of a trained pipeline small.",
+    "convert": "Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.",
+    "corpus-stats": "Count documents, entities and attributes of a corpus.",
+    "errors": "Show the mistakes of a pipeline on a corpus, the most confident ones first.",
+    "evaluate": "Score an entity recognizer on seen and unseen entities.",
+    "explain": "Show what made a pipeline find an entity.",
+    "fit": "Train a pipeline on your own corpus, and report how good it is.",
+    "importance": "Show the most and the least important tokens or n-grams.",
+    "init-config": "Write a complete config with our layers, for entities or texts.",
+    "init-tables": "Write the tables of a config's MultiEmbed to a file.",
+    "inspect-rows": "Show the rows of words, and how full the tables are.",
+    "show": "Show the entities that a pipeline finds in a text, with their probabilities.",
+    "vectors": "Align, merge, shorten, prune and quantize static vectors.",
 }
+# Overrides of the config, such as --training.seed 1, are further arguments of these.
+WITH_OVERRIDES = ("fit", "init-tables")
+OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def load_command(name: str) -> Any:  # noqa: ANN401 (click's Command)
+    """Import a command."""
+    module = name.replace("-", "_")
+    cli = getattr(import_module(f"spacy_multihash.cli.{module}"), f"{module}_cli")
+    if not isinstance(cli, typer.Typer):
+        function, cli = cli, typer.Typer(add_completion=False, rich_markup_mode=None)
+        settings = OVERRIDES if name in WITH_OVERRIDES else None
+        cli.command(name, context_settings=settings)(function)
+    command = get_command(cli)
+    command.name = name
+    return command
 
 
 class LazyGroup(TyperGroup):
@@ -96,12 +64,12 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Optional[Any]:  # noqa: ANN401
         """Import a command. Return None if there's no such command."""
-        return COMMANDS[cmd_name].load(cmd_name) if cmd_name in COMMANDS else None
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """List the commands with their summaries."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+            formatter.write_dl([*COMMANDS.items()])
 
 
 multihash_cli = typer.Typer(

@@ -490,7 +490,7 @@ def split_items(
             f"Expected two or three shares above 0 that add up to 1, of {', '.join(SPLITS)}, was: "
             f"{', '.join(map(str, shares))}. Give for example 0.8,0.1,0.1."
         )
-    # 0.8 + 0.1 + 0.1 is not quite 1
+    # 0.7 + 0.2 + 0.1 is not quite 1
     ends = [round(end, 6) for end in accumulate(shares)]
     splits = dict(zip(SPLITS, cut_items(items, ends, seed), strict=False))
     for name, part in splits.items():

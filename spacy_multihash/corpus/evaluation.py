@@ -75,7 +75,6 @@ def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownE
 
     docs (Iterable[Doc]): The docs, with gold entities.
     matching (Matching): What makes two entities the same.
-    RETURNS (KnownEntities): The entities and their counts.
     """
     counts = Counter(matching.key(ent) for doc in docs for ent in doc.ents)
     return KnownEntities(counts, matching)
@@ -184,7 +183,6 @@ def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Eval
 
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
-    RETURNS (Evaluation): The scores.
 
     Raises ValueError if no doc has gold annotation of entities.
     """
@@ -215,7 +213,6 @@ def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str,
 
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
-    RETURNS (dict[str, list[Example]]): The examples of "seen" and of "unseen".
     """
     return {
         name: [Example(e.x, keep_entities(e.y, is_part, mask=True)) for e in examples]

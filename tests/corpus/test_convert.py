@@ -542,6 +542,8 @@ def test_splits_hold_each_item_once_and_depend_on_the_seed_alone(n: int, seed: i
 def test_splits_of_tenths_are_as_large_as_they_say() -> None:
     sizes = {name: len(x) for name, x in split_items(range(10), [0.8, 0.1, 0.1], 0).items()}
     assert sizes == {"train": 8, "dev": 1, "test": 1}
+    parts = split_items(range(10), [0.7, 0.2, 0.1], 0)  # which don't quite add up to 1
+    assert [*map(len, parts.values())] == [7, 2, 1]
     assert [len(part) for part in cut_items(range(10), [0.8, 0.9, 1.0], 0)] == [8, 1, 1]
     assert list(split_items(range(10), [0.8, 0.2], 0)) == ["train", "dev"]
     assert split_items(range(99), [0.5, 0.5], 0) != split_items(range(99), [0.5, 0.5], 1)

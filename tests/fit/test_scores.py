@@ -105,7 +105,7 @@ def test_mistakes_of_texts_are_wrong_labels_the_most_confident_first() -> None:
     scores = {
         "right": {"A": 0.9, "B": 0.1},
         "unsure": {"A": 0.4, "B": 0.6},
-        "sure": {"A": 0.1, "B": 0.9},
+        "sure": {"A": 0.05, "B": 0.9},
     }
 
     @Language.component("scores_for_tests")
@@ -126,7 +126,7 @@ def test_mistakes_of_texts_are_wrong_labels_the_most_confident_first() -> None:
         (0.6, ["A"], ["B"], "unsure"),
     ]
     assert mistakes_of(A=1.0, B=1.0) == [  # each lacks a label
+        (0.95, ["A", "B"], ["B"], "sure"),
         (0.9, ["A", "B"], ["A"], "right"),
-        (0.9, ["A", "B"], ["B"], "sure"),
         (0.6, ["A", "B"], ["B"], "unsure"),
     ]
