@@ -49,17 +49,13 @@ _WINDOW = 3
 
 @dataclass(frozen=True)
 class Entity:
-    """An entity of a gold doc, or one that was found there.
-
-    start, end (int): Its tokens [start, end), in the gold doc.
-    probability (Optional[float]): What the recognizer gives it, None if it gives none.
-    """
+    """An entity of a gold doc, or one that was found there, by the tokens of the gold doc."""
 
     start: int
     end: int
     label: str
     text: str
-    probability: Optional[float] = None
+    probability: Optional[float] = None  # None if the recognizer gives none
 
 
 @dataclass(frozen=True)
@@ -73,13 +69,8 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake.
+    """A mistake. One of both entities is None if it's spurious or missed.
 
-    doc (int): The number of the gold doc, from 0.
-    gold, found (Optional[Entity]): Both entities. One is None if it's spurious or missed.
-    words (tuple[str, ...]): The tokens of its sentence, each with the blank behind it.
-    first (int): The number of the first of them in the doc.
-    gold_around, found_around (tuple[Entity, ...]): All entities of the sentence, its own too.
     confidence (Optional[float]): The probability of the found entity, or for a missed one that it
         is no entity. None without probabilities.
     seen (Optional[bool]): Whether the text of the entity (gold, or spurious) is that of an entity
@@ -93,12 +84,12 @@ class Mistake:
     """
 
     kind: Kind
-    doc: int
+    doc: int  # the number of the gold doc
     gold: Optional[Entity]
     found: Optional[Entity]
-    words: tuple[str, ...] = ()
-    first: int = 0
-    gold_around: tuple[Entity, ...] = ()
+    words: tuple[str, ...] = ()  # of its sentence, each with the blank behind it
+    first: int = 0  # the number of the first of them in the doc
+    gold_around: tuple[Entity, ...] = ()  # all entities of the sentence
     found_around: tuple[Entity, ...] = ()
     confidence: Optional[float] = None
     seen: Optional[bool] = None

@@ -56,14 +56,6 @@ class Explained(NamedTuple):
 class Explanation:
     """What one entity's probability depends on, in log-odds (natural units).
 
-    text, label (str): The entity.
-    start, end (int): Its tokens [start, end).
-    found (bool): Whether the pipeline finds it.
-    log_odds (float): Its probability as log-odds.
-    features (tuple[str, ...]): The A features.
-    tokens (tuple[int, ...]): The T tokens around it, and its own.
-    words (tuple[str, ...]): Their texts.
-    texts (tuple[str, ...]): The texts of all tokens of the doc, each with the blank behind it.
     by_feature (tuple[tuple[float, ...], ...]): (T, A), by how much the log-odds fall if a feature
         of a token is unknown.
     by_token (tuple[float, ...]): (T,), by how much they fall if all features of a token are.
@@ -74,13 +66,13 @@ class Explanation:
     label: str
     start: int
     end: int
-    found: bool
+    found: bool  # whether the pipeline finds it
     probability: float
     log_odds: float
-    features: tuple[str, ...]
-    tokens: tuple[int, ...]
-    words: tuple[str, ...]
-    texts: tuple[str, ...]
+    features: tuple[str, ...]  # (A,)
+    tokens: tuple[int, ...]  # (T,), those around the entity, and its own
+    words: tuple[str, ...]  # (T,), their texts
+    texts: tuple[str, ...]  # of all tokens of the doc, each with the blank behind it
     by_feature: tuple[tuple[float, ...], ...]
     by_token: tuple[float, ...]
     together: float
@@ -96,21 +88,14 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Effect:
-    """How much a feature counts for the gold entities of a corpus.
+    """How much a feature counts for the gold entities of a corpus."""
 
-    label (Optional[str]): Their label, or None for all labels.
-    part (str): "all" entities, those "seen" in training, or "unseen" ones.
-    where (Where): Where it is taken as unknown: in all tokens, or in those of entities alone.
-    mean (float): By how much their log-odds fall, on average.
-    error (Optional[float]): The standard error of the mean, None for one entity.
-    """
-
-    label: Optional[str]
-    part: str
+    label: Optional[str]  # None for all labels
+    part: str  # "all" entities, those "seen" in training, or "unseen" ones
     feature: str
-    where: Where
-    mean: float
-    error: Optional[float]
+    where: Where  # where it is taken as unknown
+    mean: float  # by how much their log-odds fall
+    error: Optional[float]  # the standard error of the mean, None for one entity
     entities: int
 
 

@@ -23,18 +23,12 @@ ExampleReader = Callable[[], Iterable[Example]]
 
 @dataclass(frozen=True)
 class FeatureFacts:
-    """A feature in a corpus.
+    """A feature in a corpus."""
 
-    symbols (int): Its distinct symbols in TRAIN.
-    unknown_tokens (float): The share of tokens of DEV of which TRAIN has no symbol.
-    unknown_entities (float): The share of entities of DEV that have such a token.
-    top_share (float): The share of TRAIN that is its most frequent symbol.
-    """
-
-    symbols: int
-    unknown_tokens: float
-    unknown_entities: float
-    top_share: float
+    symbols: int  # distinct ones in TRAIN
+    unknown_tokens: float  # the share of tokens of DEV of which TRAIN has no symbol
+    unknown_entities: float  # the share of entities of DEV that have such a token
+    top_share: float  # the share of TRAIN that is the most frequent symbol
 
 
 @dataclass(frozen=True)
@@ -47,22 +41,16 @@ class VectorFacts:
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """What settings are recommended by.
-
-    shaped (float): The share of tokens of TRAIN that have a capital or a digit. Of others, SHAPE
-        tells only the length.
-    features (dict[str, FeatureFacts]): The features by name.
-    vectors (Optional[VectorFacts]): The words with vectors. None where no vectors are given.
-    """
+    """What settings are recommended by."""
 
     train_docs: int
     train_tokens: int
     train_entities: int
     dev_tokens: int
     dev_entities: int
-    shaped: float
+    shaped: float  # tokens of TRAIN with a capital or a digit; of others, SHAPE is the length
     features: dict[str, FeatureFacts]
-    vectors: Optional[VectorFacts] = None
+    vectors: Optional[VectorFacts] = None  # where vectors are given
 
 
 def count_facts(

@@ -65,18 +65,12 @@ class SymbolImportance:
 
 @dataclass(frozen=True)
 class RowAdvice:
-    """The rows of a weighted hash embedding, and a rule of thumb for them.
+    """The rows of a weighted hash embedding, and a rule of thumb for them."""
 
-    rows, importance_rows (int): The rows that it has, of component vectors and of importance.
-    advised (int): Rows for two frequent symbols each: symbols times hashes, divided by 2.
-    advised_importance (int): Ten rows of importance for each frequent symbol. By chance, about one
-        symbol in ten then shares its row with another frequent one.
-    """
-
-    rows: int
-    advised: int
+    rows: int  # of component vectors
+    advised: int  # two symbols and hashes a row
     importance_rows: int
-    advised_importance: int
+    advised_importance: int  # ten for each frequent symbol
 
 
 @dataclass(frozen=True)
@@ -298,9 +292,6 @@ def advise_rows(embedding: WeightedEmbedding, num_frequent: int) -> RowAdvice:
 
     Only frequent symbols count: the importance of others stays small, and so does what they change
     in the rows that they share.
-
-    embedding (WeightedEmbedding): The embedding, with trained importance.
-    num_frequent (int): The number of frequent symbols of a corpus.
     """
     components, importance, _ = embedding
     importance = cast(EmbeddingTable, importance)

@@ -113,22 +113,15 @@ class Sharing:
 
 @dataclass(frozen=True)
 class WordRows:
-    """The rows of one attribute of a word, and the symbols that share them.
-
-    attr (str): The attribute, or its n-grams.
-    symbol (str): The value of the attribute, as a string.
-    rows (list[int]): The row that each hash function takes the symbol to.
-    sharing (Optional[list[Sharing]]): The symbols that share rows. None without a corpus.
-    part (Part): What the rows are, as in TableReport.
-    """
+    """The rows of one attribute of a word, and the symbols that share them."""
 
     word: str
     component: str
-    attr: str
-    symbol: str
-    rows: list[int]
-    sharing: Optional[list[Sharing]] = None
-    part: Part = "vectors"
+    attr: str  # or its n-grams
+    symbol: str  # the value of the attribute
+    rows: list[int]  # for each hash function
+    sharing: Optional[list[Sharing]] = None  # None without a corpus
+    part: Part = "vectors"  # as in TableReport
 
 
 @dataclass(frozen=True)
@@ -358,14 +351,12 @@ def _use(rows: numpy.ndarray, num_rows: int, width: int, *, is_hash: bool) -> Ta
 
     def count_unreached(reached: numpy.ndarray, hashes: int) -> Count:
         actual = num_rows - len(numpy.unique(reached))
-        if not is_hash:
-            return Count(actual)
-        return Count(actual, *unreached_by_chance(num_rows, num_symbols * hashes))
+        chance = unreached_by_chance(num_rows, num_symbols * hashes) if is_hash else ()
+        return Count(actual, *chance)
 
     def count_pairs(actual: int, j: int) -> Count:
-        if not is_hash:
-            return Count(actual)
-        return Count(actual, *pairs_by_chance(num_symbols, num_rows, num_hashes, j))
+        chance = pairs_by_chance(num_symbols, num_rows, num_hashes, j) if is_hash else ()
+        return Count(actual, *chance)
 
     return TableUse(
         num_symbols=num_symbols,

@@ -62,8 +62,6 @@ def compress_folder(
     """Make the files of a saved pipeline small.
 
     folder (Path): The pipeline, in spaCy's own form. It may have other folders beside.
-    components (Iterable[str]): The names of its components.
-    precisions (Precisions): What numbers become.
     lossy (bool): Whether numbers may change. If not, only what was small before becomes small.
 
     Returns how many rows of vectors are left out, since no key has them. Raises ValueError, and
@@ -82,9 +80,7 @@ def compress_folder(
 def kept_bytes(folder: Path, components: Iterable[str]) -> dict[str, int]:
     """Return the bytes of weights of other frameworks, which stay as they are, by component.
 
-    folder (Path): The pipeline.
-    components (Iterable[str]): The names of its components. Those without such weights are left
-        out.
+    Components without such weights are left out.
     """
     sizes = {
         str(path.parent.relative_to(folder)): sum(
@@ -158,10 +154,7 @@ _HASHES = 2**64
 
 
 def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
-    """Collect the hashes of all strings that the files of components have, or that they refer to.
-
-    folder (Path): The pipeline, in spaCy's own form.
-    labels (Iterable[str]): Labels, which are needed too.
+    """Collect the hashes of labels, and of all strings that files of components have or refer to.
 
     Returns None if a file is neither JSON nor MessagePack, so that nobody knows what it needs.
     Bytes within a file may be 64-bit hashes as well. Weights of other frameworks need no strings.
@@ -234,16 +227,11 @@ _SPACY_VECTORS = "spacy.Vectors.v1"
 
 
 class LeftOut(NamedTuple):
-    """What a compressed pipeline has no more.
+    """What a compressed pipeline has no more."""
 
-    rows (int): Rows of vectors that no key has.
-    strings (int): Strings that no component needs.
-    strings_before (int): All strings that there were.
-    """
-
-    rows: int
-    strings: int
-    strings_before: int
+    rows: int  # of vectors, that no key has
+    strings: int  # that no component needs
+    strings_before: int  # all that there were
 
 
 def compress(
@@ -255,7 +243,6 @@ def compress(
 ) -> LeftOut:
     """Save a pipeline with small files. The pipeline itself stays as it is.
 
-    nlp (Language): The trained pipeline.
     folder (Union[str, Path]): The folder to write. It should be empty or new.
     precisions (Precisions): What numbers become in the files.
     keep_strings (bool): Whether all strings stay.
@@ -348,11 +335,7 @@ def make_keep_compressed_v1(
 def save_compressed(
     nlp: Language, precisions: Precisions, path: Union[str, Path], *, exclude: Iterable[str] = ()
 ) -> None:
-    """Save a pipeline, then make those files small whose numbers stay the same.
-
-    path (Union[str, Path]): The folder.
-    exclude (Iterable[str]): What is left out, as in `Language.to_disk`.
-    """
+    """Save a pipeline as `Language.to_disk`, then make files small whose numbers stay the same."""
     type(nlp).to_disk(nlp, path, exclude=exclude)
     compress_folder(Path(path), nlp.component_names, precisions, lossy=False)
 
@@ -368,8 +351,6 @@ def load_compressed(
 
     Those would take the records of small files for numbers. They are replaced: what they hold is
     lost, as wherever spaCy loads a pipeline into the vocab of another one.
-
-    path, exclude, overrides: As in `Language.from_disk`.
     """
     exclude, vocab = list(exclude), nlp.vocab
     reads_vectors = not {"vocab", "vectors"} & {*exclude} and is_compressed(Path(path) / "vocab")

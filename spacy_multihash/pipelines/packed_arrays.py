@@ -17,9 +17,8 @@ SCALES = "scales"
 
 
 def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  # noqa: ANN401
-    """Return what an array is saved as: a map of codes, or the array itself.
+    """Return what an array (..., n) float32 is saved as: a map of codes, or the array itself.
 
-    X (numpy.ndarray): The array (..., n) float32.
     precision (Precision): That of the codes. The array stays as it is for "float32".
     lossy (bool): Whether numbers may change. If not, an array stays as it is unless its codes stand
         for it bit by bit, as after loading what was packed before.
@@ -33,11 +32,7 @@ def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  
 
 
 def decode(value: dict[Any, Any], chain: Optional[Callable[[dict[Any, Any]], Any]] = None) -> Any:  # noqa: ANN401 (what a map stands for)
-    """Return the array that a map of codes stands for, float32, and leave other maps to others.
-
-    value (dict[Any, Any]): The map, as srsly read it.
-    chain (Optional[Callable]): The next decoder.
-    """
+    """Return the array that a map of codes stands for, float32, and leave other maps to `chain`."""
     if CODES in value:
         return widen(value[CODES], value[SCALES])
     return value if chain is None else chain(value)

@@ -81,6 +81,13 @@ WEIGHTED = {
     "attrs": ["NORM", "SHAPE"],
     "rows": [40, 30],
 }
+FEATURES = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "ORTH[:2]", "LOWER{3,4}"]
+LOOKUP = {
+    **EMBED,
+    "@architectures": "spacy-multihash.MultiEmbed.v1",
+    "attrs": FEATURES,
+    "unk_dropout": 0.1,
+}
 MULTI_HASH = {**HASHED, "@architectures": "spacy-multihash.MultiHashEmbed.v1"}
 MAXOUT = {
     "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
@@ -102,27 +109,19 @@ TEXTCAT = {
     "rows": 40,
     "importance_rows": 60,
 }
-FEATURES = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "ORTH[:2]", "LOWER{3,4}"]
 # Entities that are there before a recognizer runs, one of them of words that it would split.
 RULES = [{"label": "DATE", "pattern": "12 days"}, {"label": "LAW", "pattern": "in Rome"}]
 INIT_TABLES = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 1}
 
 
 class Kind(NamedTuple):
-    """What a pipeline is made of.
+    """What a pipeline is made of."""
 
-    components (dict[str, Any]): The sections of its components.
-    before_init (Optional[dict[str, Any]]): The callback before initialization.
-    has_vectors (bool): Whether the vocab has static vectors.
-    is_accelerated (bool): Whether spaCy's layers are replaced after training.
-    precisions (Optional[Precisions]): The numbers of a compressed pipeline.
-    """
-
-    components: dict[str, Any]
-    before_init: Optional[dict[str, Any]] = None
-    has_vectors: bool = False
-    is_accelerated: bool = False
-    precisions: Optional[Precisions] = None
+    components: dict[str, Any]  # the sections of the config
+    before_init: Optional[dict[str, Any]] = None  # the callback before initialization
+    has_vectors: bool = False  # whether the vocab has static vectors
+    is_accelerated: bool = False  # whether spaCy's layers are replaced after training
+    precisions: Optional[Precisions] = None  # the numbers of a compressed pipeline
 
 
 def _tok2vec(embed: dict[str, Any], encode: dict[str, Any] = MAXOUT) -> dict[str, Any]:
@@ -148,16 +147,18 @@ def _ner(
     }
 
 
-def _tagger_ner() -> dict[str, dict[str, Any]]:
+def _tagger_ner(
+    embed: dict[str, Any], *, share: bool, learn_transitions: bool, **settings: Any
+) -> dict[str, dict[str, Any]]:
+    encode = {**DILATED, "share": share, "residual": True, "normalize": True}
     model = {
         "@architectures": "spacy-multihash.TokenTagger.v1",
-        "learn_transitions": True,
-        "tok2vec": _tok2vec(
-            MULTI_HASH, {**DILATED, "share": False, "residual": True, "normalize": True}
-        ),
+        "learn_transitions": learn_transitions,
+        "tok2vec": _tok2vec(embed, encode),
     }
-    settings = {"decoder": "crf", "spans_key": SPANS_KEY, "model": model}
-    return {"tagger_ner": {"factory": "tagger_ner", **settings}}
+    return {
+        "tagger_ner": {"factory": "tagger_ner", "spans_key": SPANS_KEY, "model": model, **settings}
+    }
 
 
 def _batch_ner(embed: dict[str, Any], **settings: Any) -> dict[str, dict[str, Any]]:
@@ -165,21 +166,6 @@ def _batch_ner(embed: dict[str, Any], **settings: Any) -> dict[str, dict[str, An
     sections = _ner(embed, factory="batch_ner", state_dropout=0.1, **settings)
     ruler = {"factory": "entity_ruler"}
     return {"tok2vec": sections["tok2vec"], "entity_ruler": ruler, "batch_ner": sections["ner"]}
-
-
-def _recommended() -> dict[str, dict[str, Any]]:
-    embed = {
-        **EMBED,
-        "@architectures": "spacy-multihash.MultiEmbed.v1",
-        "attrs": FEATURES,
-        "unk_dropout": 0.1,
-    }
-    encode = {**DILATED, "residual": True, "normalize": True}
-    model = {
-        "@architectures": "spacy-multihash.TokenTagger.v1",
-        "tok2vec": _tok2vec(embed, encode),
-    }
-    return {"tagger_ner": {"factory": "tagger_ner", "spans_key": SPANS_KEY, "model": model}}
 
 
 def _meta_vectors(**settings: Any) -> dict[str, dict[str, Any]]:
@@ -199,23 +185,18 @@ def _textcat(model: dict[str, Any], factory: str = "textcat") -> dict[str, dict[
     return {"textcat": {"factory": factory, "model": model}}
 
 
+REPORT_LOOKUP = {
+    "@architectures": "spacy.MultiEmbed.v1",
+    **{"width": WIDTH, "attrs": HASHED["attrs"], "include_static_vectors": True, "unk": 0},
+}
+CUT = {**MULTI_HASH, "attrs": FEATURES, "rows": [30] * 6}
 SCORER = {"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": "${paths.train}"}
 KINDS = {
     "hash": Kind(_ner({**MULTI_HASH, "num_hashes": [1, 2, 4, 6]}, scorer=SCORER)),
     "weighted": Kind(_ner({**WEIGHTED, "importance_rows": [60, 40]})),
-    "lookup": Kind(
-        _ner(
-            {
-                **EMBED,
-                "@architectures": "spacy-multihash.MultiEmbed.v1",
-                "attrs": HASHED["attrs"],
-                "unk_dropout": 0.1,
-            }
-        ),
-        INIT_TABLES,
-    ),
+    "lookup": Kind(_ner({**LOOKUP, "attrs": HASHED["attrs"]}), INIT_TABLES),
     "dilated": Kind(_ner(MULTI_HASH, DILATED)),
-    "tagger_ner": Kind(_tagger_ner()),
+    "tagger_ner": Kind(_tagger_ner(MULTI_HASH, share=False, learn_transitions=True, decoder="crf")),
     "textcat": Kind(_textcat(TEXTCAT)),
     "textcat_multilabel": Kind(
         _textcat({**TEXTCAT, "exclusive_classes": False}, "textcat_multilabel")
@@ -227,36 +208,21 @@ KINDS = {
         ),
         is_accelerated=True,
     ),
-    "report_lookup": Kind(
-        _ner(
-            {
-                **EMBED,
-                "@architectures": "spacy.MultiEmbed.v1",
-                "attrs": HASHED["attrs"],
-                "include_static_vectors": True,
-                "unk": 0,
-            }
-        ),
-        INIT_TABLES,
-        has_vectors=True,
-    ),
-    "batch_ner": Kind(_batch_ner({**MULTI_HASH, "attrs": FEATURES, "rows": [30] * 6})),
+    "report_lookup": Kind(_ner(REPORT_LOOKUP), INIT_TABLES, has_vectors=True),
+    "batch_ner": Kind(_batch_ner(CUT)),
     "batch_ner_best": Kind(
         _batch_ner(
-            {
-                **MULTI_HASH,
-                "attrs": FEATURES,
-                "rows": [30] * 6,
-                "reduce": "mean",
-                "count_repeats": False,
-            },
+            {**CUT, "reduce": "mean", "count_repeats": False},
             decoder="best",
             spans_key=SPANS_KEY,
             candidates_above=0.05,
             temperature=1.5,
         )
     ),
-    "recommended": Kind(_recommended(), {**INIT_TABLES, "component": "tagger_ner", "max_rows": 99}),
+    "recommended": Kind(
+        _tagger_ner(LOOKUP, share=True, learn_transitions=False),
+        {**INIT_TABLES, "component": "tagger_ner", "max_rows": 99},
+    ),
     "meta_vectors": Kind(_meta_vectors(), has_vectors=True),
     "meta_vectors_mme": Kind(_meta_vectors(mode="mme", width=7), has_vectors=True),
     "compressed": Kind(

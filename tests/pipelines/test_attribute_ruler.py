@@ -230,6 +230,8 @@ def test_accelerate_replaces_spacys_ruler(tmp_path: Path) -> None:
     nlp.add_pipe("attribute_ruler", name="second")
     nlp.disable_pipe("second")
     done = accelerate(nlp)
+    replaced: Any = nlp.get_pipe("attribute_ruler")
+    assert replaced.scorer is spacys.scorer is not None
     names = ["attribute_ruler", "second"]
     assert [(e.component, e.path, e.after) for e in done.replaced] == [
         (name, "factory", "indexed_attribute_ruler") for name in names

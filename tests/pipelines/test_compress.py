@@ -180,6 +180,8 @@ def test_saving_leaves_other_pipelines_in_the_folder_alone(tmp_path: Path) -> No
     model = tmp_path / "folder" / "other" / "ner" / "model"
     before = model.read_bytes()
     found.to_disk(tmp_path / "folder")
+    found.to_disk(tmp_path / "part", exclude=["tagger"])
+    assert (tmp_path / "part" / "ner").exists() and not (tmp_path / "part" / "tagger").exists()
     assert model.read_bytes() == before
     assert size(tmp_path / "folder") - size(tmp_path / "folder" / "other") == size(
         tmp_path / "small"
@@ -342,13 +344,13 @@ def test_weights_of_other_frameworks_stay_as_they_are(tmp_path: Path) -> None:
         return Model("opaque", lambda model, X, is_train: (X, lambda dY: dY), shims=[Opaque(None)])
 
     models = {
-        "one": chain(Linear(2, 2), opaque(), opaque()),
+        "one/inner": chain(Linear(2, 2), opaque(), opaque()),
         "two": chain(Linear(2, 2), Linear(2, 2)),
     }
     for name, model in models.items():
-        (tmp_path / name).mkdir()
+        (tmp_path / name).mkdir(parents=True)
         model.initialize().to_disk(tmp_path / name / "model")
-    assert kept_bytes(tmp_path, ["one"]) == {"one": 2002}
+    assert kept_bytes(tmp_path, ["one", "two"]) == {"one/inner": 2002}
     assert needed_ids(tmp_path, ["PER"]) is not None
 
 

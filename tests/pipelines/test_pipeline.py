@@ -516,26 +516,34 @@ def test_variable_of_a_section_that_goes_is_resolved(tmp_path: Path) -> None:
     assert nlp.config["training"]["logger"]["progress_bar"] is True
 
 
-@pytest.mark.parametrize("name", ["encode", "model"])
-def test_variable_for_a_whole_section_is_resolved(name: str, tmp_path: Path) -> None:
-    tok2vec: Any = {**TOK2VEC, "encode": "${components.tok2vec.model.encode}"}
-    if name == "model":
-        tok2vec = "${components.tok2vec.model}"
+PATH = "${components.tok2vec.model"
+LOOKS = "spacy_multihash_tests.Looks.v1"
+
+
+@pytest.mark.parametrize(
+    ("tok2vec", "number", "key", "expected"),
+    [
+        (f"{PATH}}}", 5, "encode", {**ENCODE, "@architectures": OUR_ENCODER}),
+        (
+            {**TOK2VEC, "encode": f"{PATH}.encode}}"},
+            5,
+            "encode",
+            {**ENCODE, "@architectures": OUR_ENCODER},
+        ),
+        (  # replaced only there
+            {"@architectures": LOOKS, "embed": f"{PATH}.embed}}", "encode": f"{PATH}.encode}}"},
+            3,
+            "embed",
+            EMBED,
+        ),
+    ],
+)
+def test_variable_for_a_whole_section_is_resolved(
+    tok2vec: Any, number: int, key: str, expected: dict[str, Any], tmp_path: Path
+) -> None:
     nlp = build(with_listener(ner=ner(tok2vec)))
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 5
-    ours = raw(nlp)["ner"]["model"]["tok2vec"]["encode"]
-    assert ours == {**ENCODE, "@architectures": OUR_ENCODER}
-
-
-def test_variable_for_a_section_that_is_replaced_only_there_is_resolved(tmp_path: Path) -> None:
-    custom = {
-        "@architectures": "spacy_multihash_tests.Looks.v1",
-        "embed": "${components.tok2vec.model.embed}",
-        "encode": "${components.tok2vec.model.encode}",
-    }
-    nlp = build(with_listener(ner=ner(custom)))
-    assert len(assert_accelerates(nlp, tmp_path).replaced) == 3
-    assert raw(nlp)["ner"]["model"]["tok2vec"]["embed"] == EMBED
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == number
+    assert raw(nlp)["ner"]["model"]["tok2vec"][key] == expected
 
 
 def test_variable_without_a_value_changes_nothing(nlp: Language) -> None:
