@@ -493,21 +493,9 @@ def _make_recognizer(pipe: EntityRecognizer) -> BatchEntityRecognizer:
     # if there are as many already. So the new component gets the model afterwards.
     stand_in: Model = noop()
     stand_in.attrs["resize_output"] = lambda model, nO: model
-    cfg = pipe.cfg
-    new = BatchEntityRecognizer(
-        pipe.vocab,
-        stand_in,
-        pipe.name,
-        pipe.moves,
-        update_with_oracle_cut_size=cfg["update_with_oracle_cut_size"],
-        beam_width=cfg["beam_width"],
-        beam_density=cfg["beam_density"],
-        beam_update_prob=cfg["beam_update_prob"],
-        incorrect_spans_key=cfg["incorrect_spans_key"],
-        scorer=pipe.scorer,
-    )
+    new = BatchEntityRecognizer(pipe.vocab, stand_in, pipe.name, pipe.moves, scorer=pipe.scorer)
     new.model = pipe.model
-    new.cfg = cfg
+    new.cfg = pipe.cfg
     new._multitasks = pipe._multitasks
     new._rehearsal_model = pipe._rehearsal_model
     return new

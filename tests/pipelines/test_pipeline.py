@@ -546,6 +546,13 @@ def test_variable_for_a_whole_section_is_resolved(
     assert raw(nlp)["ner"]["model"]["tok2vec"][key] == expected
 
 
+def test_variable_for_a_section_that_stays_is_resolved_where_it_is_replaced(tmp_path: Path) -> None:
+    own = {**TOK2VEC, "embed": f"{PATH}.embed}}"}
+    nlp = build({"tok2vec": {"factory": "tok2vec", "model": custom("Looks")}, "ner": ner(own)})
+    assert len(assert_accelerates(nlp, tmp_path).replaced) == 3
+    assert raw(nlp)["ner"]["model"]["tok2vec"]["embed"]["@architectures"] == OUR_EMBED
+
+
 def test_variable_without_a_value_changes_nothing(nlp: Language) -> None:
     nlp.config["training"]["logger"]["progress_bar"] = "${no.such}"
     before = nlp.to_bytes()
