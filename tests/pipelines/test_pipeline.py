@@ -400,6 +400,15 @@ def build_adds(embed: Model, encode: Model) -> Model:
     return chain(embed, noop(), encode)
 
 
+@spacy.registry.architectures("spacy_multihash_tests.Marks.v1")
+def build_marks(embed: Model, encode: Model) -> Model:
+    """Refer to any embedding but spaCy's."""
+    is_spacys = any(node.name == "hashembed" for node in embed.walk())
+    model = chain(embed, encode)
+    model.set_ref("other", None if is_spacys else embed)
+    return model
+
+
 @spacy.registry.architectures("spacy_multihash_tests.Aside.v1")
 def build_aside(embed: Model, encode: Model) -> Model:
     """Refer to the embedding from beside it, which thinc can neither set nor load."""
@@ -437,6 +446,7 @@ VECTORS = {**EMBED, "include_static_vectors": True}
         (custom("Looks"), [], "embed", "refers to a part of it, as 'table'"),
         (custom("Probes"), [], "embed", "its model cannot be built with our layer: no table"),
         (custom("Adds"), [], "embed", "another structure when it is built with our layer"),
+        (custom("Marks"), [], "embed", "another structure when it is built with our layer"),
     ],
 )
 def test_layers_are_left_with_the_reason(
