@@ -19,6 +19,7 @@ from thinc.api import Config, Linear, Model, Shim, chain
 
 from spacy_multihash import accelerate
 from spacy_multihash.pipelines.compress import LeftOut, Precisions, compress, kept_bytes, needed_ids
+from spacy_multihash.pipelines.packed_arrays import decode
 from tests.data.make_pipelines import PREDICTIONS
 from tests.helpers.several_vectors import (
     floret_of,
@@ -330,6 +331,11 @@ def test_hashes_are_found_with_and_without_a_sign(tmp_path: Path) -> None:
 def test_strings_stay_if_bytes_within_a_message_cannot_be_read(tmp_path: Path) -> None:
     srsly.write_msgpack(tmp_path / "state", {"table": b"\xc1\xff\x00"})
     assert needed_ids(tmp_path, ["PER"]) is None
+
+
+def test_maps_of_others_are_left_to_the_next_decoder() -> None:
+    assert decode({"nd": True}, lambda value: [*value]) == ["nd"]
+    assert decode({"nd": True}) == {"nd": True}
 
 
 class Opaque(Shim):

@@ -45,7 +45,7 @@ def test_hash_embeddings_keep_their_score(tmp_path: Path) -> None:
     make_sample(tmp_path)
     files = {name: tmp_path / f"{name}.spacy" for name in ("train", "dev", "test")}
     paths = {f"paths.{name}": str(files[name]) for name in ("train", "dev")}
-    steps = {"nlp.lang": "en", "training.max_steps": 150, "training.eval_frequency": 150}
+    steps = {"nlp.lang": "en", "training.max_steps": 80, "training.eval_frequency": 80}
     train(ROOT / "configs" / "report.cfg", tmp_path / "model", overrides={**paths, **steps})
     nlp = spacy.load(tmp_path / "model" / "model-last")
     compress(nlp, tmp_path / "small", Precisions(weights="int8"))

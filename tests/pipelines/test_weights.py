@@ -131,26 +131,21 @@ def legacy() -> Model:
     return registry.get("architectures", "spacy.MultiHashEmbed.v1")(8, ATTRS, [50, 20, 2], True)
 
 
+def reseeded() -> Model:
+    model = MultiHashEmbed(8, ATTRS, [50, 20, 2], False)
+    next(node for node in model.walk() if node.name == "hashembed").attrs["seed"] = 99
+    return model
+
+
 def ours(**settings: Any) -> Model:
     return build_multi_hash_embed_v1(8, ATTRS, [50, 20, 2], False, **settings)
 
 
 SEEDS: dict[str, Any] = {"seeds": [8, 9, 10]}
-CNN: dict[str, Any] = {
-    "width": 8,
-    "depth": 1,
-    "embed_size": 50,
-    "window_size": 1,
-    "maxout_pieces": 3,
-}
-CNN |= {"subword_features": True, "pretrained_vectors": None}
-CHARACTERS: dict[str, Any] = {
-    "width": 8,
-    "rows": 50,
-    "nM": 4,
-    "nC": 3,
-    "include_static_vectors": False,
-}
+CNN: dict[str, Any] = {"width": 8, "depth": 1, "embed_size": 50, "window_size": 1}
+CNN |= {"maxout_pieces": 3, "subword_features": True, "pretrained_vectors": None}
+CHARACTERS: dict[str, Any] = {"width": 8, "rows": 50, "nM": 4, "nC": 3}
+CHARACTERS |= {"include_static_vectors": False}
 OURS_ENCODER = build_maxout_window_encoder_v1(8, 1, 3, 2)
 WHOLES = [
     *(
@@ -163,6 +158,7 @@ OTHERS = [
     build_hash_embed_cnn_tok2vec(**CNN),
     CharacterEmbed(**CHARACTERS),
     legacy(),
+    reseeded(),
 ]
 HASHES = "has 4 hashes and the seeds 8, 9, 10, .* has num_hashes"
 THEIRS = r"Expected .* spacy.MultiHashEmbed.v2.*get_ref"
