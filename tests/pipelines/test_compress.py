@@ -144,7 +144,7 @@ def test_tables_of_meta_vectors_are_small_too(tmp_path: Path) -> None:
     }
     own = save_words(tmp_path / "own", WORDS, 64, seed=1)
     nlp = trained(meta_pipeline(meta_embed(tables), own))
-    others = numpy.linspace(0, 1, 9, dtype="float32")
+    others = numpy.linspace(0, 1, 9, dtype="float32") / 3  # not exact in float16
     nlp.vocab.lookups.add_table("of somebody else", {"a": others})
     assert_array_equal(tensor_of(small(nlp, tmp_path / "whole", WHOLE)), tensor_of(nlp))
     found = small(nlp, tmp_path / "small")
