@@ -67,8 +67,8 @@ def corpus_stats_cli(
     lang: Optional[str] = typer.Option(
         None,
         help="Language of the vocab that computes the attributes, without tables of "
-        "spacy-lookups-data. Default: that of --vectors, or without them xx, which has no rules of "
-        "any language",
+        "spacy-lookups-data. Default: the language of --vectors, or xx, which has no rules of any "
+        "language",
     ),
     vectors: Optional[str] = typer.Option(
         None, help="Pipeline with vectors (a package's name, or a path), or folder of a vocab"
@@ -95,14 +95,14 @@ def corpus_stats_cli(
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
-    What looks wrong is pointed out: tokens -DOCSTART-, empty documents, a label on nearly
-    everything, entities of whitespace, sentences of DEV and TEST that stand in TRAIN.
+    You're warned of what looks wrong: tokens -DOCSTART-, empty documents, a label on nearly
+    everything, entities of whitespace, sentences of DEV and TEST that are also in TRAIN.
 
-    Entities of DEV and TEST are counted as seen or unseen. An entity is seen if its exact text is
-    that of an entity of TRAIN. With --vectors, words without a vector are counted too. Attributes
-    are those that the vocab gives to a word, so that NORM may differ from what a tokenizer's
-    exceptions say. LEMMA, MORPH, extension attributes and the like are those that the corpus holds.
-    Files of text and of JSON lines have texts alone, without annotations.
+    Entities of DEV and TEST are counted as seen or unseen. An entity is seen if TRAIN has an entity
+    with the same text. With --vectors, words without a vector are counted too. NORM and other
+    attributes of words come from the vocab, so NORM may differ from a tokenizer's exceptions.
+    LEMMA, MORPH and extension attributes come from the corpus. Files of text and of JSON lines have
+    no annotations.
 
     DOCS: python -m pydoc spacy_multihash.corpus.statistics
     """

@@ -207,11 +207,11 @@ class SplitStats:
 class SeenStats:
     """The entities and sentences of a split, compared with the training corpus.
 
-    seen, unseen (int): Entities that occur in the training corpus, and those that do not. Each
-        mention counts.
+    seen, unseen (int): Entities that are in the training corpus, and other entities. Each mention
+        counts.
     seen_share (Optional[float]): The share of seen entities, 0 to 1. None without entities.
-    sentences (int): Sentences. A doc without sentence boundaries is one.
-    sentences_in_train (int): Those that are in the training corpus word for word.
+    sentences (int): Sentences. A doc without sentence boundaries counts as a sentence.
+    sentences_in_train (int): Sentences that are in the training corpus word for word.
     tokens_in_train (Optional[float]): The share of tokens in such sentences, 0 to 1. None without
         tokens.
     """
@@ -248,9 +248,10 @@ def describe_corpus(
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
 ) -> CorpusStats:
-    """Count what is in a corpus, whose docs are read once and not kept. `train` is read last.
+    """Count docs, entities, words and attributes of a corpus.
 
-    The attributes are those that `vocab` gives to each word, whatever a doc says of its token.
+    The docs are read once and not kept; `train` is read last. Attributes of words come from
+    `vocab`, even if a doc has another value.
 
     train (Iterable[Doc]): The docs of the training corpus, with gold entities.
     others (Mapping[str, Iterable[Doc]]): The docs of other splits, by name.

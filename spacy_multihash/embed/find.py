@@ -84,8 +84,8 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
     nlp (Language): The pipeline. Its disabled components are searched too.
     RETURNS (list[EmbeddingTable]): The tables, in the order of the pipeline.
 
-    Raises TypeError for what is no pipeline, and ValueError if there are none, or if an embedding
-    by lookup has not got its tables yet.
+    Raises TypeError if nlp isn't a pipeline, and ValueError if it has no such tables, or if a
+    MultiEmbed hasn't got its tables yet.
     """
     check_type("find_tables", "nlp", nlp, Language, advice=_LOAD)
     tables = [table for place in _places(nlp) for table in _tables_in(place)]

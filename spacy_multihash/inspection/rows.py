@@ -59,13 +59,13 @@ class TableUse:
     """How a corpus uses a table.
 
     num_symbols (int): The distinct symbols, V.
-    load_factor (float): V * k / n, the number of symbols that a row has to serve on average.
+    load_factor (float): V * k / n, how many symbols share a row on average.
     unreached (Count): The rows that no symbol falls on. By chance n * (1 - 1/n) ** (V * k).
-    unreached_by_hash (list[Count]): For each hash function, the rows that it takes no symbol to.
+    unreached_by_hash (list[Count]): The same for each hash function.
     colliding_pairs (list[Count]): For j = 1, ..., k, the pairs of symbols that collide in exactly j
         hashes. By chance C(V, 2) * C(k, j) * (1/n) ** j * (1 - 1/n) ** (k - j).
-    indistinguishable (int): The symbols whose k rows are, in some order, those of another symbol.
-        The model cannot tell them apart by this attribute.
+    indistinguishable (int): The symbols that have the same k rows as another symbol, in any order.
+        The model can't tell them apart by this attribute.
     lookup_size (Size): The size of a lookup table, with a row for each symbol and one for unknown
         symbols.
     """
@@ -126,15 +126,15 @@ class WordRows:
 
 @dataclass(frozen=True)
 class Collisions:
-    """How many symbols are in collision: another one has the same rows, in all hashes.
+    """How many symbols collide: another symbol has the same rows, in all hashes.
 
-    Chance is that of Svenstrup et al. 2017, section 4; see chance.py.
+    Chance is computed as in Svenstrup et al. 2017, section 4; see chance.py.
 
     attr (str): The attribute, or its n-grams.
     seed (int): Hash seed of the component vectors.
     num_symbols (int): The distinct symbols, |T|.
-    components (Count): The symbols whose k component vectors are, in order, those of another. By
-        chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
+    components (Count): The symbols that have the same k component vectors as another symbol, in
+        order. By chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
     importance (Optional[Count]): The symbols that share their row of importance parameters. By
         chance the same, with K in the place of B ** k. None if the importance is fixed at 1.
     both (Optional[Count]): The symbols that share both. To the model they are the same. By chance
@@ -240,7 +240,7 @@ def inspect_symbols(
 ) -> list[WordRows]:
     """Find the rows of each symbol of a word: several for its character n-grams.
 
-    Arguments and errors are those of `inspect_word`, which takes no word of several symbols.
+    Arguments and errors are the same as in `inspect_word`, which takes no word of several symbols.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")

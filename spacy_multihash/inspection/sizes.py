@@ -23,9 +23,9 @@ class Size:
 
 
 def model_size(*models: Model) -> Optional[Size]:
-    """Add up the parameters of models, those of shared layers once.
+    """Add up the parameters of models, counting shared layers once.
 
-    Static vectors belong to the vocab, and are not counted. Returns None if some models are not
+    Static vectors belong to the vocab and aren't counted. Returns None if a model isn't
     initialized.
     """
     nodes = {id(node): node for model in models for node in model.walk()}.values()

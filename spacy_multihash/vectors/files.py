@@ -53,7 +53,7 @@ def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTa
 
     source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
         vectors as text or as codes (.npz).
-    lang (Optional[str]): The language. Default: that of the source, and "xx" for text.
+    lang (Optional[str]): The language. Default: the source's language, or "xx" for text.
 
     Raises FileNotFoundError or ValueError if there's no table, or if it's damaged.
     """
