@@ -160,8 +160,7 @@ def corpus_stats(
     vocab = source.loaded().vocab
     if with_vectors is not None:
         vocab.vectors = with_vectors.vectors
-    annotated = annotated_attrs(attrs, vocab)
-    attrs = [name for name in attrs if not annotated_attrs([name], vocab)]
+    attrs, annotated = split_attrs(attrs, vocab)
     if attrs or not annotated:
         attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a corpus is read
     paths = {"train": train, "dev": dev, "test": test}
@@ -199,14 +198,15 @@ def _count_split(
     return count_split(read_shard(path, nlp), nlp.vocab, matching, wanted)
 
 
-def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
-    """Map the names of attributes and features that annotation gives to what finds their symbols.
+def split_attrs(names: Iterable[str], vocab: Vocab) -> tuple[list[str], dict[str, Extractor]]:
+    """Return the names of attributes that depend on a word alone, and what finds the others.
 
-    Names of attributes that depend on a word alone are left out, and so are unknown ones.
+    The others are what annotation gives. Unknown names are left with the former.
 
     Raises ValueError for a name that is no feature's, but looks so.
     """
-    found: dict[str, Extractor] = {}
+    of_words: list[str] = []
+    annotated: dict[str, Extractor] = {}
     for name in names:
         feature = parse_feature(
             name, where="corpus-stats", setting="each of --attrs", advice="Correct the name."
@@ -214,8 +214,10 @@ def annotated_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, Extractor]:
         # "" is among spaCy's ids
         is_known = feature is not None or (name != "" and name in IDS and has_strings(name))
         if is_known and not is_word_attr(name, vocab):
-            found[name if feature is None else feature.name] = feature
-    return found
+            annotated[name if feature is None else feature.name] = feature
+        else:
+            of_words.append(name)
+    return of_words, annotated
 
 
 def count_annotated_shards(

@@ -246,8 +246,6 @@ def _read(
             f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, or in .npz for "
             f"quantize, got {output}. Give another name."
         )
-    if output.exists() and not (output.is_file() or output.is_dir()):
-        raise ValueError(f"OUT must be a file or a folder, got a device or pipe: {output}.")
     if is_text(output) or is_codes(output):
         check_file_output(output, "OUT", *sources, *inputs, force=force)
     else:

@@ -73,11 +73,8 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True)
 class Application:
-    """A pipeline to apply to shards.
+    """A pipeline to apply to the shards of a folder, or to one shard.
 
-    source (Source[Language]): The trained pipeline.
-    shards (Path): The folder of shards, or one shard.
-    output (Path): The folder to write.
     format (str): "spacy" or "jsonl".
     batch_size (Optional[int]): Docs that the pipeline takes at once. None is its own number.
     max_length (Optional[int]): Characters of the longest text. None is the pipeline's own number.
@@ -121,9 +118,7 @@ class Application:
     def check_output(self, *, force: bool) -> list[Path]:
         """Check that the output is new, empty, or was started with the same pipeline and settings.
 
-        force (bool): Whether to start anew.
-
-        Returns the files of earlier work to remove. Raises ValueError.
+        Returns the files of earlier work to remove, with force. Raises ValueError.
         """
         path, manifest = self.output / MANIFEST, self.manifest()
         if not path.is_file():
@@ -162,10 +157,7 @@ class Application:
         return []
 
     def run(self, workers: Workers, todo: Sequence[Shard], *, before: int = 0) -> Result:
-        """Apply the pipeline to shards.
-
-        todo (Sequence[Shard]): The shards that aren't done.
-        before (int): How many are done.
+        """Apply the pipeline to shards that aren't done, while others were done before.
 
         Raises OSError if the disk is full, and what `Workers.imap` raises.
         """

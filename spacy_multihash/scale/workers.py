@@ -57,8 +57,6 @@ class Workers(ABC):
 
         Only a few items are started ahead of what the caller has consumed.
 
-        function (Callable): Called with each item.
-        items (Sequence): The items.
         names (Sequence[str]): The name of each item, for error messages.
         on_error (Callable): Called with the error of each item that failed; the others go on.
 
@@ -125,10 +123,7 @@ class Processes(Workers):
     """
 
     def __init__(self, count: int) -> None:
-        """Start no process yet.
-
-        count (int): The number of processes.
-        """
+        """Start no process yet."""
         self._count = count
         self._idle: list[_Process] = []
 

@@ -141,7 +141,7 @@ def test_blanks_at_ends_are_named_and_trimmed(tmp_path: Path) -> None:
 
 
 def test_rejected_entities_are_kept_apart(tmp_path: Path) -> None:
-    spans = [(0, 4, "accept"), (16, 20, "reject"), (9, 12, "ignore")]
+    spans = [(0, 4, "accept"), (16, 20, "reject"), (9, 12, "ignore"), (0, 4, "reject")]
     record = {
         "text": "Anna met Bob in Oslo.",
         "spans": [{"start": s, "end": e, "label": "PER", "answer": a} for s, e, a in spans],

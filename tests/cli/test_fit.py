@@ -198,7 +198,9 @@ def contents() -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
 
 
-def test_other_options_are_no_other_run_of_the_same_folder(folder: Path) -> None:
+def test_other_options_are_no_other_run_of_the_same_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_corpus(folder / "bare.spacy", without_entities(make_docs(5)))
     done("train.conll")
     before = contents()
@@ -214,7 +216,11 @@ def test_other_options_are_no_other_run_of_the_same_folder(folder: Path) -> None
     assert "bare.spacy has no entities" in said(result)
     assert contents() == before  # what is there goes when the new corpus is checked
     Path("out/training.npz").write_bytes(b"of other options")
-    assert done("train.conll", "--seed", 3, "--force")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "make_corpora", interrupted(module.make_corpora))
+        assert invoke("train.conll", "--seed", 3, "--force").exit_code == 130
+    assert "--seed was 3, is 0" in said(invoke("train.conll"))
+    assert done("train.conll", "--seed", 3)
     assert contents()[Path("out/corpus/dev.spacy")] != before[Path("out/corpus/dev.spacy")]
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
 

@@ -253,22 +253,20 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     assert {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left} == times
 
 
-@pytest.mark.parametrize("on_workers", [False, True])
 def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
-    model: Path, shards: Path, tmp_path: Path, on_workers: bool, request: pytest.FixtureRequest
+    model: Path, shards: Path, tmp_path: Path
 ) -> None:
     damaged = shards / "a" / "1.jsonl"
     whole = damaged.read_bytes()
     damaged.write_bytes(b'{"text": "Anna"}\n{"te')
-    options = ["--dask", request.getfixturevalue("scheduler")] if on_workers else []
-    result = invoke(model, shards, tmp_path / "out", *options)
+    result = invoke(model, shards, tmp_path / "out")
     assert result.exit_code == 1
     assert f"{damaged} failed: ValueError: " in said(result)
     assert f"{damaged}:2: expected a JSON object on each line" in said(result)
     assert f"1 of {len(NAMES)} shards failed {damaged}" in said(result)
     assert len(contents(tmp_path / "out")) == len(NAMES) - 1
     damaged.write_bytes(whole)
-    result = invoke(model, shards, tmp_path / "out", *options)
+    result = invoke(model, shards, tmp_path / "out")
     assert result.exit_code == 0
     assert f"{len(NAMES) - 1} of {len(NAMES)} shards were done before" in said(result)
     assert f"Wrote 1 of {len(NAMES)} shards" in said(result)
