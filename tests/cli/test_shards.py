@@ -103,7 +103,7 @@ def test_shards_are_counted_as_one_file(run: Run, folder: Path) -> None:
     assert run(folder, "gold") == run(folder, "gold.spacy", "--workers", "1")
 
 
-@pytest.mark.parametrize(("run", "data"), zip(RUNS, ["texts", "gold"] * 2, strict=True))
+@pytest.mark.parametrize(("run", "data"), [*zip(RUNS, ["texts", "gold"] * 2, strict=True)])
 def test_workers_count_what_one_process_does(
     run: Run, data: str, folder: Path, scheduler: str
 ) -> None:
