@@ -37,7 +37,7 @@ from .probabilities import (
 )
 from .rules import Actions, read_actions, read_attributes, rules_of
 from .settings import Settings, without_beam
-from .states import Batch, check_features, find_entities, read_batch
+from .states import Batch, find_entities, read_batch
 from .training import has_gold, learn, prepare
 
 
@@ -125,7 +125,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
 
         Raises ValueError if you want probabilities and the weights aren't finite.
         """
-        docs, settings = as_docs(self.name, docs), self.settings
+        docs, settings = as_docs(self.name, docs), self._settings
         if self.cfg["beam_width"] != 1:
             settings.check_beam(self.name, self.cfg["beam_width"])
             self._keep_labels()
@@ -235,12 +235,12 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 beam_density=self.cfg["beam_density"],
             )
             return losses
-        check_features(self.name, self.model)
         cut_size = self.cfg["update_with_oracle_cut_size"]
         gold, parts = prepare(examples, self._actions(), key, cut_size)
         if len(parts.begins):
             set_dropout_rate(self.model, drop)
             losses[self.name] += learn(
+                self.name,
                 self.model,
                 docs,
                 gold,
@@ -260,8 +260,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     def _find(self, batch: Optional[Batch]) -> Entities:
         if batch is None:
             return as_entities([])
-        if self.settings.decoder == "best":
-            return find_best(batch, self.settings.temperature)
+        if self._settings.decoder == "best":
+            return find_best(batch, self._settings.temperature)
         return find_entities(batch)
 
     def _compute(self, docs: list[Doc], *, finite: bool) -> Optional[Batch]:
@@ -271,12 +271,11 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         """
         if not any(map(len, docs)):
             return None
-        check_features(self.name, self.model)
         tokens = read_attributes(docs)
         self._add_labels(tokens.ent_type, docs)
         actions = self._actions()
         X = self.tok2vec.predict(docs)
-        batch = read_batch(self.model, X, rules_of(tokens, actions), actions)
+        batch = read_batch(self.name, self.model, X, rules_of(tokens, actions), actions)
         if finite and not are_finite([batch.X, *batch.weights.arrays]):
             what = "the vectors of tokens, or the weights,"
             raise not_finite(self.name, self.model, what, "no entity has a probability")

@@ -101,8 +101,11 @@ class States(NamedTuple):
 # Vectors and weights
 
 
-def check_features(component: str, model: Model) -> None:
-    """Raise ValueError if a parser_model scores states by other tokens than those of `ner`."""
+def read_batch(component: str, model: Model, X: Array, rules: Rules, actions: Actions) -> Batch:
+    """Bring vectors and parameters to the host, in one copy from a GPU.
+
+    Raises ValueError if a parser_model scores states by other tokens than those of `ner`.
+    """
     nF = model.get_ref("lower").get_dim("nF")
     if nF not in NUM_FEATURES:
         raise ValueError(
@@ -110,10 +113,6 @@ def check_features(component: str, model: Model) -> None:
             f'one with {nF}. Set state_type to "ner" in [components.{component}.model], and train '
             "it anew, or take spaCy's ner."
         )
-
-
-def read_batch(model: Model, X: Array, rules: Rules, actions: Actions) -> Batch:
-    """Bring vectors and parameters to the host, in one copy from a GPU."""
     weights, xp = weights_of(model), get_array_module(X)
     if xp is numpy:
         return Batch(numpy.ascontiguousarray(X, dtype="float32"), weights, rules, actions)

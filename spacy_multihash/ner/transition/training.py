@@ -224,6 +224,7 @@ def _letters(span: Span) -> str:
 
 
 def learn(
+    component: str,
     model: Model,
     docs: Sequence[Doc],
     gold: Gold,
@@ -238,7 +239,7 @@ def learn(
     spacy_gradient (bool): See `backpropagate`.
     """
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
-    batch = read_batch(model, X, gold.rules, gold.actions)
+    batch = read_batch(component, model, X, gold.rules, gold.actions)
     xp = get_array_module(X)
     W, b, pad, upper_W, upper_b = (
         None if array is None else xp.asarray(array) for array in weights_of(model)[:5]

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.transition.probabilities import (
+    LEAST_MASS,
     Lattice,
     build_lattice,
     entity_probabilities,
@@ -204,6 +205,14 @@ def test_less_is_left_out_by_a_lower_threshold_and_nothing_errs_by_more() -> Non
         assert (pruned.left_out[: 2 if least > 0.001 else 1] > 1e-6).all()
         before = pruned.left_out
     assert before.max() < 1e-2
+
+
+def test_candidates_of_less_than_the_least_mass_are_listed_where_they_are_asked_for() -> None:
+    ner = recognizer("AB", seed=8, scale=1.0)
+    batch = batch_of(ner, [make_doc(ner, Words("abcabcab"))])
+    listed = candidates(batch, build_lattice(batch, NONE, above=1e-9))
+    assert min(listed.values()) < LEAST_MASS
+    assert listed == pytest.approx(candidates(batch, lattice_of(ner, batch, above=1e-9)))
 
 
 def test_what_is_left_out_is_not_lost_for_later_tokens() -> None:
