@@ -71,7 +71,7 @@ def compress_folder(
         _compress_model(path, str(path.parent.relative_to(folder)), precisions, lossy=lossy)
     vocab = folder / "vocab"
     _compress_lookups(vocab / "lookups.bin", precisions.vectors, lossy=lossy)
-    if not (vocab / "vectors").is_file() or is_compressed(vocab):
+    if not (vocab / "vectors").is_file():
         return 0
     with _naming("vocab: the static vectors", precisions.vectors):
         return compress_vectors(vocab, precisions.vectors, lossy=lossy)
