@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy
 import pytest
@@ -161,6 +162,16 @@ def test_docs_that_a_component_made_are_judged_and_those_that_it_fails_at_are_le
     nlp = with_pipes(pipe)
     judged = judge_entities(nlp, "tagger_ner", examples_of(nlp, "  " * (number == 7)))
     assert len(judged.right) == number and judged.right.all()
+
+
+def test_entities_that_other_components_set_do_not_count() -> None:
+    nlp = trained("batch_ner")
+    before = judge_entities(nlp, "batch_ner", examples_of(nlp))
+    ruler: Any = nlp.add_pipe("entity_ruler", first=True)
+    ruler.add_patterns([{"label": "PER", "pattern": "Bob"}])
+    judged = judge_entities(nlp, "batch_ner", examples_of(nlp))
+    set_by_ruler = sum(doc.text.count("Bob") for doc in make_docs())
+    assert len(judged.right) == len(before.right) - set_by_ruler < len(before.right)
 
 
 def judge_no_label() -> None:

@@ -7,7 +7,7 @@ from spacy.tokens import Doc, Span
 from spacy.vocab import Vocab
 
 from spacy_multihash.ner.biluo import Entities
-from spacy_multihash.ner.docs import confidences_of, set_confidences
+from spacy_multihash.ner.docs import confidences_of, constraints_of, set_confidences
 
 LABELS = ["GPE", "PER"]
 VOCAB = Vocab()
@@ -52,3 +52,10 @@ def test_entities_get_their_own_scores_and_others_none() -> None:
     doc.set_ents([])
     set_confidences(doc, confidences, LABELS, "found")
     assert len(doc.spans["found"]) == len(doc.spans["found"].attrs["scores"]) == 0
+
+
+def test_docs_begin_sentences_whatever_is_set() -> None:
+    docs = [make_doc(length) for length in (2, 0, 3)]
+    for doc in (docs[0], docs[2]):
+        doc[0].is_sent_start = False
+    assert constraints_of(docs).starts.tolist() == [True, False, True, False, False]

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy
 import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
@@ -109,3 +111,11 @@ def test_references_may_have_different_vocabs() -> None:
     )
     with pytest.raises(ValueError, match="does not have: BBBB. It was initialized for: AAAA"):
         gold_tags(examples, ["AAAA"])
+
+
+def test_entities_end_with_their_docs_whatever_the_next_begins_with() -> None:
+    docs = [Doc(VOCAB, words=["a"], ents=["B-A"]) for _ in range(2)]
+    docs[1].from_array([ENT_IOB, ENT_TYPE], numpy.array([[1, VOCAB.strings["A"]]], dtype="uint64"))
+    assert docs[1].to_array(ENT_IOB).tolist() == [1]
+    tags = gold_tags([Example(doc.copy(), doc) for doc in docs], LABELS)
+    assert tags[:1].tolist() == by_alignment([Example(docs[0].copy(), docs[0])], LABELS)

@@ -174,20 +174,6 @@ def test_batches_give_what_docs_give_one_by_one(name: str, taggers: dict[str, La
             assert_allclose(*scores, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", DECODERS)
-def test_entities_do_not_go_on_in_the_next_doc(name: str, taggers: dict[str, Language]) -> None:
-    nlp = taggers[name]
-
-    def docs() -> list[Doc]:
-        made = [nlp.make_doc(word) for word in "Anna New York Bob rain York".split()]
-        for doc in made:
-            doc[0].is_sent_start = False  # whoever set sentences may have said so
-        return made
-
-    alone = [found(pipe_of(nlp)(doc)) for doc in docs()]
-    assert [found(doc) for doc in pipe_of(nlp).pipe(docs())] == alone
-
-
 def test_empty_docs_alone_are_annotated() -> None:
     nlp = initialized(spans_key="found")
     docs = list(nlp.pipe(["", ""]))
