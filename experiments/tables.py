@@ -19,7 +19,7 @@ ANEM, ARCHAEO, TURKU = "anem", "archaeo", "turku-one"
 AG_NEWS, TOPICS = "ag-news", "topics"
 SIX = (ES, NL, WNUT, ANEM, ARCHAEO, TURKU)
 HASH = "multi_hash_embed"
-CHOSEN = "recipe-ngrams_sum"
+CHOSEN, CHOSEN_FEW = "recipe-ngrams_sum", "recipe-lower_slices-few"
 VECTORS = {ES: "es_e5_words", NL: "nl_e5_words", WNUT: "en_core_web_md"}
 
 

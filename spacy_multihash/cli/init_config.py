@@ -174,6 +174,8 @@ def apply_settings(config: Config, settings: Settings) -> Config:
     embed["attrs"] = list(settings.attrs)
     embed["include_static_vectors"] = settings.vectors
     size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)
+    if settings.patience is not None:
+        config["training"]["patience"] = settings.patience
     if settings.rows is None:
         config["initialize"]["before_init"]["max_rows"] = settings.max_rows
         return config

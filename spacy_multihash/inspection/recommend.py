@@ -14,10 +14,14 @@ from .facts import CorpusFacts, FeatureFacts
 
 WORD = "NORM"
 BASE = (WORD, "PREFIX", "SUFFIX", "SHAPE")
-SLICES = ("ORTH[:2]", "ORTH[:3]", "ORTH[-2:]", "ORTH[-4:]")
+SLICES = ("LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-4:]")
 NGRAMS = "LOWER{3,5}"
 CANDIDATES = (*BASE, *SLICES, NGRAMS)
 
+# Slices score higher than n-grams on corpora of 300 sentences, and more evenly on those of 1,000,
+# with these settings of training (docs/results.md).
+FEW_TOKENS = 25_000
+FEW_BATCH_WORDS, FEW_PATIENCE = 200, 600
 # A feature is constant if this share of tokens has one value.
 CONSTANT = 0.99
 # SHAPE says nothing if fewer tokens have a capital or a digit.
@@ -33,8 +37,8 @@ MIN_UNKNOWN_ENTITIES = 0.2
 MAX_LOAD = 20
 # Static vectors pay if this share of words has one.
 MIN_WORDS_WITH_VECTOR = 0.5
-# Batches have at most and at least so many words, and an epoch has at least so many batches.
-MAX_BATCH_WORDS, MIN_BATCH_WORDS, MIN_BATCHES = 1000, 100, 50
+# Batches have at most so many words, and an epoch has at least so many batches.
+MAX_BATCH_WORDS, MIN_BATCHES = 1000, 50
 # At most this share of hashed symbols should collide in all hashes.
 MAX_COLLISIONS = 0.01
 MIN_HASHES, MAX_HASHES = 2, 4
@@ -52,6 +56,7 @@ class Settings:
         has a row.
     max_rows (int): The most rows of a table if each frequent symbol has one. None: no limit.
     batch_words (int): The final batch size.
+    patience (int): None is the config's own.
     """
 
     attrs: tuple[str, ...]
@@ -60,6 +65,7 @@ class Settings:
     max_rows: Optional[int] = None
     vectors: bool = False
     batch_words: int = MAX_BATCH_WORDS
+    patience: Optional[int] = None
 
 
 def recommend(
@@ -90,7 +96,16 @@ def recommend(
     use_vectors, about_vectors = choose_vectors(facts, vectors)
     batch_words, about_batches = choose_batch_words(facts)
     settings = replace(settings, vectors=use_vectors, batch_words=batch_words)
-    return settings, [*reasons, *tables, about_vectors, about_batches]
+    reasons += [*tables, about_vectors, about_batches]
+    if has_few_tokens(facts):
+        settings = replace(settings, patience=FEW_PATIENCE)
+        reasons.append(f"patience {FEW_PATIENCE}: the corpus has {facts.train_tokens:,} tokens")
+    return settings, reasons
+
+
+def has_few_tokens(facts: CorpusFacts) -> bool:
+    """Tell whether a corpus is as small as the cut ones that settings for few were chosen on."""
+    return facts.train_tokens <= FEW_TOKENS
 
 
 def judge_feature(facts: CorpusFacts, name: str) -> tuple[bool, str]:
@@ -111,6 +126,9 @@ def judge_feature(facts: CorpusFacts, name: str) -> tuple[bool, str]:
         return False, f"its {feature.symbols:,} values add nothing to NORM's {word.symbols:,}"
     if name in BASE:
         return True, unknown
+    if has_few_tokens(facts):
+        about = f"with {FEW_TOKENS:,} tokens or fewer, slices are the safer choice"
+        return name in SLICES, unknown if name in SLICES else about
     if name == NGRAMS:
         reason = f"NORM is unknown in {_percent(word.unknown_tokens)} of dev tokens"
         return word.unknown_tokens >= MIN_UNKNOWN_TOKENS, reason
@@ -253,7 +271,7 @@ def choose_vectors(facts: CorpusFacts, vectors: Optional[str]) -> tuple[bool, st
 def choose_batch_words(facts: CorpusFacts) -> tuple[int, str]:
     """Choose the final batch size in words."""
     words = min(facts.train_tokens // MIN_BATCHES // 100 * 100, MAX_BATCH_WORDS)
-    words = max(words, MIN_BATCH_WORDS)
+    words = FEW_BATCH_WORDS if has_few_tokens(facts) else words
     batches = -(-facts.train_tokens // words)
     return words, f"batches of {words:,} words: an epoch has {batches:,} of them"
 

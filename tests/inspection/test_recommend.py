@@ -66,17 +66,17 @@ UNKNOWN = {"NORM": {"unknown_entities": 0.3}}
         (
             make_facts(features=UNKNOWN),
             (*BASE, *SLICES),
-            "ORTH[:2]: unknown in 0.0 % of dev tokens and 0.0 % of dev entities",
+            "LOWER[:2]: unknown in 0.0 % of dev tokens and 0.0 % of dev entities",
         ),
         (
-            make_facts(features=UNKNOWN | {"ORTH[-4:]": {"unknown_entities": 0.16}}),
+            make_facts(features=UNKNOWN | {"LOWER[-4:]": {"unknown_entities": 0.16}}),
             (*BASE, *SLICES[:3]),
-            "no ORTH[-4:]: unknown in 0.0 % of dev tokens and 16.0 % of dev entities",
+            "no LOWER[-4:]: unknown in 0.0 % of dev tokens and 16.0 % of dev entities",
         ),
         (
             make_facts(features={"NORM": {"unknown_entities": 0.19}}),
             BASE,
-            "no ORTH[:2]: NORM is unknown in 19.0 % of dev entities only",
+            "no LOWER[:2]: NORM is unknown in 19.0 % of dev entities only",
         ),
         (
             make_facts(features={"NORM": {"unknown_tokens": 0.02}}),
@@ -189,12 +189,22 @@ def test_vectors_are_used_if_half_of_the_words_have_one(words: float, use_them: 
 
 
 @pytest.mark.parametrize(
-    ("tokens", "words"), [(50_000, 1000), (49_999, 900), (12_345, 200), (100, 100)]
+    ("tokens", "words"), [(50_000, 1000), (49_999, 900), (25_001, 500), (25_000, 200), (100, 200)]
 )
 def test_batches_are_smaller_where_an_epoch_would_have_few(tokens: int, words: int) -> None:
     settings, reasons = advise(make_facts(train_tokens=tokens))
     assert settings.batch_words == words
-    assert reasons[-1].startswith(f"batches of {words:,} words: an epoch has ")
+    assert any(reason.startswith(f"batches of {words:,} words: an epoch") for reason in reasons)
+
+
+def test_few_tokens_get_slices_and_less_patience() -> None:
+    features = {"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}}
+    settings, reasons = advise(make_facts(train_tokens=25_000, features=features))
+    assert (settings.attrs, settings.patience) == ((*BASE, *SLICES), 600)
+    assert "no LOWER{3,5}: with 25,000 tokens or fewer, slices are the safer choice" in reasons
+    assert "patience 600: the corpus has 25,000 tokens" in reasons
+    settings, _ = advise(make_facts(train_tokens=25_001, features=features))
+    assert (settings.attrs, settings.patience) == ((*BASE, NGRAMS), None)
 
 
 def test_hashes_are_the_fewest_that_tell_symbols_apart() -> None:
