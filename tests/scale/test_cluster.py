@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from spacy_multihash import __version__
 from spacy_multihash.cli._util import open_workers
 from spacy_multihash.scale.workers import Workers
 from tests.helpers.cluster import halve, wait_for_workers
@@ -24,7 +25,9 @@ def test_another_version_is_refused(
 
     original = distributed.Client.get_versions
     monkeypatch.setattr(distributed.Client, "get_versions", get_versions)
-    expected = f"^{place} tcp://.* has spacy_multihash {version}, but this process has 0"
+    expected = (
+        f"^{place} tcp://.* has spacy_multihash {version}, but this process has {__version__}"
+    )
     with pytest.raises(ImportError, match=expected):
         with open_workers(dask=scheduler):
             pass
