@@ -119,12 +119,12 @@ def show_ratio(ratio: Ratio) -> str:
 def make_table(every: Sequence[Results]) -> str:
     """Make a table in Markdown of the rows of one or several results, without growth.
 
-    Results of several versions of Python stand side by side.
+    Results of several machines or versions of Python stand side by side.
     """
     header = [""]
     for results in every:
-        python = f"Python {results['python'].rpartition('.')[0]}"
-        header += [f"spaCy, {python}", *(f"{arm}, {python}" for arm in RATIOS)]
+        where = f"{results['cpu'].split()[0]}, Python {results['python'].rpartition('.')[0]}"
+        header += [f"spaCy, {where}", *(f"{arm}, {where}" for arm in RATIOS)]
     names = dict.fromkeys(n for results in every for n in results["rows"] if "growth" not in n)
     lines = [header, ["---", *["--:"] * (len(header) - 1)]]
     for name in names:
@@ -154,7 +154,8 @@ def describe_results(every: Sequence[Results]) -> str:
     """Say in a sentence for each of the results where they are from."""
     return "\n".join(
         f"Python {r['python']}, {r['cpu']} ({r['cores']} cores), spaCy {r['spacy']}, "
-        f"{r['numpy_blas']}, {r['kernels']}, texts of {r['corpus']}, {r['seconds']:g} s a case.\n"
+        f"spacy-multihash {r['spacy-multihash']}, {r['numpy_blas']}, {r['kernels']}, texts of "
+        f"{r['corpus']}, {r['seconds']:g} s a case.\n"
         for r in every
     )
 

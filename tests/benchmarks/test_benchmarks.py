@@ -73,6 +73,7 @@ def test_other_entities_than_spacys_are_an_error() -> None:
 def test_table_has_results_side_by_side() -> None:
     values = {SPACY: [3.0, 3.0], OURS: [1.0, 2.0]}
     full: Results = {
+        "cpu": "AMD EPYC",
         "python": "3.11.7",
         "rows": {
             "text/5": make_row("one text", "us a token", 1, values),
@@ -80,9 +81,9 @@ def test_table_has_results_side_by_side() -> None:
             "growth/hashes/1": make_row("growth", "us a token", 1, {OURS: [1.0]}),
         },
     }
-    part = {"python": "3.13.0", "rows": {"text/5": full["rows"]["text/5"]}}
+    part = {"cpu": "Intel", "python": "3.13.0", "rows": {"text/5": full["rows"]["text/5"]}}
     lines = make_table([full, part]).splitlines()
-    assert lines[0].count("Python 3.11") == 4 and lines[0].count("Python 3.13") == 4
+    assert lines[0].count("AMD, Python 3.11") == 4 and lines[0].count("Intel, Python 3.13") == 4
     half = "3 us a token |  | 2.25 (1.65-2.85) |  |"
     assert lines[2] == f"| one text | {half} {half}"
     assert lines[3] == "| memory |  |  | 1,234 MB |  |  |  |  |  |"
