@@ -177,7 +177,8 @@ def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     if kernels is not None:
         return kernels.distinct_rows(numpy.ascontiguousarray(ids))
     _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
-    return first, group_of.reshape(-1).astype("int32")
+    order = first.argsort()  # as they come, so that rows that all differ stay where they are
+    return first[order], order.argsort()[group_of.reshape(-1)].astype("int32")
 
 
 # The features of models, for tools
