@@ -86,5 +86,5 @@ def _show(done: Acceleration) -> None:
             ("", "before", "after", "gain"),
             [("tokens a second", f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}")],
         )
-        kept = [(kind, f"{100 * share:.2f}") for kind, share in shares.items()]
-        show_table("Predictions that stay the same", ("", "%"), kept)
+        same = [(kind, f"{100 * share:.2f}") for kind, share in shares.items()]
+        show_table("Predictions that stay the same", ("", "%"), same)

@@ -170,8 +170,8 @@ def corpus_stats(
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], sentences_of(counted.values()))
         values = {
-            name: count_annotated_shards(pool, source, annotated, found)
-            for name, found in shards.items()
+            name: count_annotated_shards(pool, source, annotated, of_split)
+            for name, of_split in shards.items()
             if annotated
         }
     return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching, annotated=values)

@@ -161,8 +161,8 @@ def explain_text(
             f"--max-entities {len(wanted)} explains all.",
             err=True,
         )
-    each = explain(explained, doc, keys, window=window)
-    return [*tqdm(each, "Explaining", len(keys), unit=" entities", disable=None)]
+    explanations = explain(explained, doc, keys, window=window)
+    return [*tqdm(explanations, "Explaining", len(keys), unit=" entities", disable=None)]
 
 
 def corpus_effects(

@@ -17,12 +17,7 @@ from ..common.registered import MULTI_HASH_EMBED
 from ..corpus.read import model_examples
 from ..inspection.facts import count_facts
 from ..inspection.recommend import CANDIDATES, Settings, recommend
-from ._util import (
-    check_file_output,
-    failing,
-    load_vectors,
-    msg,
-)
+from ._util import check_file_output, failing, load_vectors, msg
 
 TEMPLATES = Path(__file__).parent / "templates"
 STDOUT = Path("-")

@@ -55,7 +55,7 @@ static void blocks(int n, int C, const float *const *rows, ptrdiff_t K, const fl
     const ptrdiff_t share = (C * K * ROWS + n - 1) / n;
     const float *next = W + C * K;
     for (int i = 0; i < n; i += ROWS, rows += ROWS, Y += ROWS * ld) {
-        for (ptrdiff_t k = 0; k < share; k += 16) __builtin_prefetch(next + k);
+        for (ptrdiff_t k = 0; k < share; k += 16) PREFETCH(next + k);
         next += share;
         uint8_t *mark = which ? which + i * ld : NULL;
         const int R = n - i < ROWS ? n - i : ROWS;

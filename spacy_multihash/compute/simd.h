@@ -9,12 +9,14 @@
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
+#define PREFETCH(p) __builtin_prefetch(p)
 #define RESTRICT restrict
 typedef float vec __attribute__((vector_size(4 * VL), aligned(4), may_alias));
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t quad_of_int __attribute__((vector_size(16)));
 #else
 #define INLINE static __inline
+#define PREFETCH(p) ((void)(p))
 #define RESTRICT __restrict
 typedef float vec;
 typedef struct { float lanes[4]; } quad;

@@ -102,25 +102,29 @@ def forward_columns(
 ) -> tuple[Ragged, Callable]:
     """Embed unique tokens, and mix their columns, at once if that's possible."""
     embed, mixed = model.layers
-    mix = mixed.layers[0]
+    mix, multi_embed = mixed.layers[0], find_multi_embed(embed)
+    chains = [
+        column.layers[0] if is_bag else column
+        for column, is_bag in zip(multi_embed.layers, with_bags, strict=True)
+    ]
     is_possible = model.ops.xp is numpy and chosen_kernels() != NONE and mix.name == MAXOUT_NORM
-    if is_train or not is_possible:
+    if is_train or not is_possible or not all(map(_finds_rows, chains)):
         return layer_by_layer(model, unique, is_train)
-    multi_embed = find_multi_embed(embed)
     symbols: Any = read_columns(columns, with_bags, multi_embed, unique[0])
     tables: list[Array] = []
     bags: list[Bags] = []
-    for column, is_bag, of_column in zip(
-        multi_embed.layers, with_bags, symbols if any(with_bags) else symbols.T, strict=True
+    for column, chain, is_bag, of_column in zip(
+        multi_embed.layers,
+        chains,
+        with_bags,
+        symbols if any(with_bags) else symbols.T,
+        strict=True,
     ):
         ends, mean, ids = None, False, of_column
         if is_bag:
             ends, ids = of_column.lengths.cumsum(dtype="int64"), of_column.dataXd
             mean = column.attrs["reduce"].value == "mean"
-            column = column.layers[0]
-        if not any(has_layers(column, rows, TABLE_EMBED) for rows in (HASH_NAME, LOOKUP_NAME)):
-            return layer_by_layer(model, unique, is_train)
-        rows, table = column.layers
+        rows, table = chain.layers
         tables.append(table_of(table))
         bags.append(Bags(rows.predict(ids), None, ends, mean))
     layer, U = Layer(*parameters(mix)), len(unique[0])
@@ -137,3 +141,8 @@ def forward_columns(
     if not all(have_rows):
         return layer_by_layer(model, unique, is_train)  # which raises an error
     return Ragged(Y, model.ops.asarray1i([U])), no_backprop(model.name)
+
+
+def _finds_rows(column: Model) -> bool:
+    """Tell whether a column hashes its symbols or looks them up, without weights of rows."""
+    return any(has_layers(column, rows, TABLE_EMBED) for rows in (HASH_NAME, LOOKUP_NAME))

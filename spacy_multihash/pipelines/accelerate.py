@@ -201,8 +201,6 @@ def accelerate(
         raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     if texts is None:
         return _accelerate(nlp, keep_ner)
-    if not is_list(texts):
-        raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     before = run(nlp, texts)
     done = _accelerate(nlp, keep_ner)
     return replace(done, gain=compare_runs(before, run(nlp, texts)))
