@@ -10,13 +10,13 @@ from ..common.checks import check_length, setting_error
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seeds, importance_seed
 from ..vectors.meta_vectors import MetaVectors
-from .bags import BagSettings, Reduce
+from .bags import Reduce
 from .embed_docs import embed_docs
 from .features import Attrs, attr_names
 from .read_vectors import check_settings, read_vectors
 from .rows import hash_rows, lookup_rows
 from .table_embed import TableEmbed
-from .weighted_embed import REMOVED_SETTINGS, Weighting, weighted_layer
+from .weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_layer
 
 _WHERE = "Embedding layer"  # in messages
 
@@ -83,7 +83,8 @@ def build_multi_hash_embed_v1(
         include_static_vectors,
         pinned=pinned,
         table_dropout=table_dropout,
-        bags=BagSettings(reduce, count_repeats),
+        reduce=reduce,
+        count_repeats=count_repeats,
         vectors=vectors,
     )
 
@@ -144,8 +145,8 @@ def build_multi_weighted_hash_embed_v1(
         if None in importance_rows:
             expected = "whole numbers, or null in the place of the list"
             raise setting_error(_WHERE, "importance_rows", expected, importance_rows)
-    weightings = [
-        Weighting(
+    layers = [
+        weighted_layer(
             name,
             width,
             rows[a],
@@ -157,15 +158,22 @@ def build_multi_weighted_hash_embed_v1(
         )
         for a, name in enumerate(names)
     ]
-    layers = [weighted_layer(weighting) for weighting in weightings]
+    pinned = _pinned_hashing(names, rows, num_hashes, seeds)
+    if train_importance:
+        if importance_rows is None:
+            importance_rows = [IMPORTANCE_ROWS * nV for nV in rows]
+        seeds = [importance_seed(seed) for seed in seeds]
+        importance = _pinned_hashing(names, importance_rows, [1] * len(names), seeds)
+        pinned |= {f"importance_{setting}": values for setting, values in importance.items()}
     return embed_docs(
         MULTI_WEIGHTED_HASH_EMBED,
         layers,
         width,
         include_static_vectors,
-        pinned=_pinned_hashing(names, rows, num_hashes, seeds) | _pinned_importance(weightings),
+        pinned=pinned,
         table_dropout=table_dropout,
-        bags=BagSettings(reduce, count_repeats),
+        reduce=reduce,
+        count_repeats=count_repeats,
         vectors=vectors,
     )
 
@@ -217,7 +225,8 @@ def build_multi_embed_v1(
         include_static_vectors,
         unk_dropout=unk_dropout,
         table_dropout=table_dropout,
-        bags=BagSettings(reduce, count_repeats),
+        reduce=reduce,
+        count_repeats=count_repeats,
         vectors=vectors,
     )
 
@@ -248,7 +257,7 @@ def build_meta_vectors_v1(
     Raises ValueError if a setting is out of range, and at initialization if a table can't be used.
     """
     paths, keys = check_settings(tables, key_attrs)
-    layer = MetaVectors(width, list(keys.names), mode)
+    layer = MetaVectors(width, list(keys), mode)
     return cast(Model[List[Doc], Ragged], read_vectors(layer, paths, keys))
 
 
@@ -260,7 +269,8 @@ def embed_by_lookup(
     *,
     unk_dropout: float = 0.0,
     table_dropout: bool = False,
-    bags: BagSettings = BagSettings(),  # noqa: B008 (it is frozen)
+    reduce: Reduce = "sum",
+    count_repeats: bool = True,
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[List[Doc], Ragged]] = None,
@@ -277,7 +287,8 @@ def embed_by_lookup(
         include_static_vectors,
         pinned={"attrs": names, "rows_by": ["lookup"] * len(names)},
         table_dropout=table_dropout,
-        bags=bags,
+        reduce=reduce,
+        count_repeats=count_repeats,
         dropout=dropout,
         maxout_pieces=maxout_pieces,
         vectors=vectors,
@@ -298,19 +309,6 @@ def _pinned_hashing(
         "num_hashes": num_hashes,
         "seeds": seeds,
     }
-
-
-def _pinned_importance(weightings: List[Weighting]) -> Dict[str, list]:
-    """Name the settings that decide the rows of importance; none where it isn't trained."""
-    if not weightings[0].train_importance:  # attributes differ in numbers and seeds only
-        return {}
-    pinned = _pinned_hashing(
-        [w.attr for w in weightings],
-        [w.num_importance_rows for w in weightings],
-        [1] * len(weightings),
-        [importance_seed(w.seed) for w in weightings],
-    )
-    return {f"importance_{setting}": values for setting, values in pinned.items()}
 
 
 def _per_attribute(

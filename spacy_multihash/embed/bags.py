@@ -1,15 +1,13 @@
 """From unique tokens to vectors, where a token may have several symbols, as n-grams."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Callable, Literal, Optional, Union, cast, get_args
+from typing import Any, Callable, Literal, Optional, Union, cast
 
 from spacy.ml.featureextractor import FeatureExtractor
 from thinc.api import Model, chain, list2ragged, to_numpy, with_array
 from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
 
-from ..common.checks import check_choice, check_flag
 from ..common.nodes import bound
 from ..common.pinned import Pinned
 from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer, SymbolColumn
@@ -105,25 +103,6 @@ def read_columns(
         else:
             read.append(to_device(next(ids)))
     return read
-
-
-@dataclass(frozen=True)
-class BagSettings:
-    """What is done with the symbols of a token, where it has several.
-
-    reduce (str): Whether their vectors are summed ("sum") or averaged ("mean").
-    repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
-
-    Raises ValueError for another value.
-    """
-
-    reduce: Reduce = "sum"
-    repeats: bool = True
-
-    def __post_init__(self) -> None:
-        """Check both."""
-        check_choice("Embedding layer", "reduce", self.reduce, get_args(Reduce))
-        check_flag("Embedding layer", "count_repeats", self.repeats)
 
 
 def embed_bags(layer: AttrLayer, *, reduce: Reduce) -> BagLayer:

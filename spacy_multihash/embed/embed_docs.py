@@ -2,35 +2,34 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Optional, cast
+from typing import Optional, Union, cast, get_args
 
 import numpy
 from spacy.attrs import ORTH
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
-from thinc.api import Model, chain, concatenate, ragged2list, with_array
-from thinc.layers.dropout import forward as drop
+from thinc.api import Dropout, Model, chain, concatenate, ragged2list, with_array
+from thinc.layers.dropout import forward as thinc_dropout
 from thinc.types import Floats2d, Ragged
 
-from ..common.checks import MAX_SIZE, check_flag, check_whole, setting_error
+from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
 from ..common.memory import check_memory
 from ..common.nodes import bound
 from ..common.pinned import Pinned
 from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
-from .bags import BagSettings, embed_bags, embed_columns
+from .bags import Reduce, embed_bags, embed_columns
 from .embed_at_once import forward as embed_at_once
 from .embed_at_once import forward_columns
 from .features import attr_id, parse_feature
 from .multi_embed import multi_embed
 from .read_vectors import NAME as READ_VECTORS
-from .read_vectors import keys_of
+from .read_vectors import key_attrs_in, keys_of
 from .unique_tokens import Column, UniqueTokens
 from .vector_tables import VOCAB
 from .with_token_types import with_token_types
 
-DROPOUT_NAME = "dropout"  # as thinc names its own
 FLORET = "floret"  # the mode of spaCy's tables of n-grams
 
 
@@ -42,7 +41,8 @@ def embed_docs(
     *,
     pinned: Mapping[str, list],
     table_dropout: bool = False,
-    bags: BagSettings = BagSettings(),  # noqa: B008 (it is frozen)
+    reduce: Reduce = "sum",
+    count_repeats: bool = True,
     dropout: float = 0.0,
     maxout_pieces: int = 3,
     vectors: Optional[Model[list[Doc], Ragged]] = None,
@@ -63,7 +63,8 @@ def embed_docs(
         others.
     table_dropout (bool): Whether training also drops entries of each attribute's vectors, by one
         mask for all tokens of a batch.
-    bags (BagSettings): What is done with several symbols of a token.
+    reduce (Reduce): Whether the vectors of several symbols of a token are summed or averaged.
+    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
     vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors in the
@@ -78,23 +79,29 @@ def embed_docs(
     check_whole(where, "maxout_pieces", maxout_pieces, 1, MAX_PIECES)
     check_flag(where, "include_static_vectors", include_static_vectors)
     check_flag(where, "table_dropout", table_dropout)
+    check_choice(where, "reduce", reduce, get_args(Reduce))
+    check_flag(where, "count_repeats", count_repeats)
     if vectors is not None:
         _check_vectors(where, vectors, include_static_vectors)
     names = pinned["attrs"]
-    features = [parse_feature(attr, repeats=bags.repeats) for attr in names]
+    features = [parse_feature(attr, repeats=count_repeats) for attr in names]
     with_bags = [feature is not None and feature.has_bags for feature in features]
     columns: list[Column] = [
         attr_id(attr) if feature is None else attr
         for attr, feature in zip(names, features, strict=True)
     ]
     symbol_layers: list[Model] = [
-        embed_bags(layer, reduce=bags.reduce) if is_bag else layer
+        embed_bags(layer, reduce=reduce) if is_bag else layer
         for layer, is_bag in zip(layers, with_bags, strict=True)
     ]
     tables = multi_embed(*symbol_layers, dropout=0.0 if table_dropout else None)
     embed = embed_columns(tables, columns, with_bags)
-    pinned = {**pinned, **_pinned_bags(bags, with_bags), **_pinned_vectors(vectors)}
-    keys = None if vectors is None else keys_of(cast(DocsLayer, vectors))
+    pinned = {
+        **pinned,
+        **_pinned_bags(with_bags, reduce=reduce, count_repeats=count_repeats),
+        **_pinned_vectors(vectors),
+    }
+    vector_attrs = None if vectors is None else partial(key_attrs_in, keys=keys_of(vectors))
     if include_static_vectors:
         static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         vectors = cast(Model[list[Doc], Ragged], static)
@@ -108,6 +115,8 @@ def embed_docs(
     if vectors is None:
         settings = (tuple(columns), tuple(with_bags))
         mixed_columns._func = bound(forward_columns, *settings, mixed_columns._func)
+    drop: Model[Ragged, Ragged] = Dropout(dropout)
+    drop._func = forward_dropout
     model = chain(
         with_token_types(
             cast(DocsLayer, mixed_columns),
@@ -115,10 +124,10 @@ def embed_docs(
             attrs=[column for column in columns if isinstance(column, int)],
             features=[feature for feature in features if feature is not None],
             vector_attr=ORTH if include_static_vectors else None,
-            vector_attrs=None if keys is None else keys.attrs_in,
+            vector_attrs=vector_attrs,
             names=names,
         ),
-        ragged_dropout(dropout),
+        drop,
         ragged2list(),
     )
     model.name = name
@@ -152,11 +161,10 @@ def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
     }
 
 
-def _pinned_bags(bags: BagSettings, with_bags: list[bool]) -> dict[str, list]:
+def _pinned_bags(with_bags: list[bool], **settings: Union[str, bool]) -> dict[str, list]:
     """Name the settings of features with several symbols: nothing for models without any."""
     if not any(with_bags):
         return {}
-    settings = {"reduce": bags.reduce, "count_repeats": bags.repeats}
     return {
         name: [value if is_bag else None for is_bag in with_bags]
         for name, value in settings.items()
@@ -237,22 +245,10 @@ def init_vectors(
     init(model, X, Y)
 
 
-def ragged_dropout(rate: float = 0.0) -> Model[Ragged, Ragged]:
-    """Set a share of the entries to zero in training, as thinc's Dropout does.
-
-    thinc's Dropout loses the width of a Ragged without rows. Here a batch without tokens keeps it.
-
-    vectors (N, W) float32 with lengths (B,) int32 -> the same.
-
-    rate (float): Initial dropout rate, 0 <= rate < 1; thinc's set_dropout_rate changes it.
-    """
-    return Model(DROPOUT_NAME, forward_dropout, attrs={"dropout_rate": rate, "is_enabled": True})
-
-
 def forward_dropout(
     model: Model[Ragged, Ragged], X: Ragged, is_train: bool
 ) -> tuple[Ragged, Callable]:
-    """Drop, where there is anything to drop."""
+    """Drop as thinc does, which would lose the width of a Ragged without rows."""
     if not len(X.dataXd):
         return X, lambda dY: dY
-    return drop(model, X, is_train)
+    return thinc_dropout(model, X, is_train)

@@ -88,7 +88,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
     MultiEmbed hasn't got its tables yet.
     """
     check_type("find_tables", "nlp", nlp, Language, advice=_LOAD)
-    tables = [table for place in _places(nlp) for table in _tables_in(place)]
+    tables = [t for name, model in component_models(nlp).items() for t in _tables_in(name, model)]
     if not tables:
         raise ValueError(
             "The pipeline has no embedding with rows to inspect: looked for the embeddings of this "
@@ -114,7 +114,7 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     RETURNS (list[WeightedEmbedding]): The embeddings, none in a pipeline without any.
     """
     check_type("find_weighted", "nlp", nlp, Language, advice=_LOAD)
-    return [embedding for place in _places(nlp) for embedding in _weighted_in(place)]
+    return [w for name, model in component_models(nlp).items() for w in _weighted_in(name, model)]
 
 
 def linear_output(nlp: Language, embedding: WeightedEmbedding) -> Optional[Model]:
@@ -122,10 +122,9 @@ def linear_output(nlp: Language, embedding: WeightedEmbedding) -> Optional[Model
 
     It holds "W" (number of labels, width) float32. None for embeddings of tokens.
     """
-    for place in _places(nlp):
-        nodes = place.model.walk() if place.model.name == TEXTCAT_HASH_EMBED else ()
-        if any(node is embedding.layer for node in nodes):
-            return place.model.get_ref("output_layer")
+    for model in component_models(nlp).values():
+        if model.name == TEXTCAT_HASH_EMBED and embedding.layer in model.walk():
+            return model.get_ref("output_layer")
     return None
 
 
@@ -171,60 +170,45 @@ def may_be_weighted(model: Model) -> bool:
     return bool(find_nodes(model, MULTI_WEIGHTED_HASH_EMBED, TEXTCAT_HASH_EMBED))
 
 
-class _Place(NamedTuple):
-    """A component, and its model."""
-
-    component: str
-    model: Model
-
-
-def _places(nlp: Language) -> list[_Place]:
-    return [_Place(name, model) for name, model in component_models(nlp).items()]
-
-
-def _tables_in(place: _Place) -> Iterator[EmbeddingTable]:
-    weighted = {id(embedding.layer): embedding for embedding in _weighted_in(place)}
-    inner = {id(embedding.layer.layers[1]) for embedding in weighted.values()}
-    for node in place.model.walk():
-        if id(node) in weighted:
-            components, importance, _ = weighted[id(node)]
+def _tables_in(component: str, model: Model) -> Iterator[EmbeddingTable]:
+    weighted = {w.layer.id: w for w in _weighted_in(component, model)}
+    inner = {w.layer.layers[1].id for w in weighted.values()}
+    for node in model.walk():
+        if node.id in weighted:
+            components, importance, _ = weighted[node.id]
             yield from [components] if importance is None else [components, importance]
-        elif (_is_hash_chain(node) or _is_lookup_chain(node)) and id(node) not in inner:
-            yield _table(place, *node.layers)
+        elif (_is_hash_chain(node) or _is_lookup_chain(node)) and node.id not in inner:
+            yield _table(component, model, *node.layers)
         elif _hash_embeds(node) and not any(map(_hash_embeds, node.layers)):
-            yield from _spacy_tables(place, node)
+            yield from _spacy_tables(component, node)
 
 
-def _weighted_in(place: _Place) -> Iterator[WeightedEmbedding]:
-    for node in find_nodes(place.model, WEIGHTED_EMBED):
+def _weighted_in(component: str, model: Model) -> Iterator[WeightedEmbedding]:
+    for node in find_nodes(model, WEIGHTED_EMBED):
         rows, parameters, vectors = node.layers
         importance = None
         if parameters.layers:
-            importance = _table(place, *parameters.layers)._replace(part="importance")
-        components = _table(place, rows, vectors)._replace(part="components")
+            importance = _table(component, model, *parameters.layers, part="importance")
+        components = _table(component, model, rows, vectors, part="components")
         yield WeightedEmbedding(components, importance, node)
 
 
-def _table(place: _Place, layer: RowLayer, weights: Model) -> EmbeddingTable:
+def _table(
+    component: str, model: Model, layer: RowLayer, weights: Model, *, part: Part = "vectors"
+) -> EmbeddingTable:
     name = layer.attrs["attr"].value
-    return EmbeddingTable(
-        place.component,
-        name,
-        layer,
-        weights,
-        ngrams=ngram_layers(place.model).get(name),
-        feature=model_features(place.model).get(name),
-    )
+    ngrams, feature = ngram_layers(model).get(name), model_features(model).get(name)
+    return EmbeddingTable(component, name, layer, weights, part, ngrams, feature)
 
 
-def _spacy_tables(place: _Place, node: Model) -> Iterator[EmbeddingTable]:
+def _spacy_tables(component: str, node: Model) -> Iterator[EmbeddingTable]:
     """Yield the tables of spaCy's embedding, each with a layer of ours that finds the same rows."""
     (extract,) = find_nodes(node, EXTRACT_FEATURES)
     names = attr_names(extract.attrs["columns"])
     for weights in _hash_embeds(node):
         name, seed = names[weights.attrs["column"] or 0], weights.attrs["seed"]
         layer = hash_rows(weights.get_dim("nV"), attr=name, num_hashes=_SPACY_HASHES, seed=seed)
-        yield EmbeddingTable(place.component, name, layer, weights)
+        yield EmbeddingTable(component, name, layer, weights)
 
 
 def _hash_embeds(model: Model) -> list[Model]:

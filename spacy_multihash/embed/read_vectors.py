@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, cast
+from typing import Any, Optional, cast
 
 import numpy
 from spacy.vocab import Vocab
@@ -17,7 +17,8 @@ from ..common.pinned import Pinned
 from ..common.types import TEXT_ATTRS, DocLike, DocsLayer
 from ..vectors.meta_vectors import RowsLayer, TableRows
 from .features import attr_id, attr_name
-from .vector_tables import VOCAB, find_rows, find_table, has_table, load_tables, on_device
+from .rows import on_device
+from .vector_tables import VOCAB, find_rows, find_table, has_table, load_tables
 
 NAME = "read_vectors"
 
@@ -28,30 +29,11 @@ _NAME_OF_TABLE = re.compile(r"[A-Za-z0-9_-]+")
 Paths = dict[str, Optional[Path]]
 
 
-class TableKeys(NamedTuple):
-    """By which attributes tables find words.
-
-    names (tuple[str, ...]): The tables.
-    attrs (tuple[Optional[int], ...]): The attribute of each. None for the table's own.
-    """
-
-    names: tuple[str, ...]
-    attrs: tuple[Optional[int], ...]
-
-    def attrs_in(self, vocab: Vocab) -> list[int]:
-        """List the attributes: all that are possible for a table that the vocab lacks."""
-        attrs: list[int] = []
-        for name, attr in zip(self.names, self.attrs, strict=True):
-            if attr is not None:
-                attrs.append(attr)
-            elif has_table(vocab, name):
-                attrs.append(find_table(vocab, name).attr)
-            else:
-                attrs += map(attr_id, TEXT_ATTRS)
-        return attrs
+# The attribute by which each table finds words. None for the table's own.
+Keys = dict[str, Optional[int]]
 
 
-def read_vectors(layer: RowsLayer, paths: Paths, keys: TableKeys) -> DocsLayer:
+def read_vectors(layer: RowsLayer, paths: Paths, keys: Keys) -> DocsLayer:
     """Find the vectors of tokens in several tables, and let a layer make one vector of them.
 
     docs with N tokens -> vectors (N, nO) float32, with the docs' lengths.
@@ -60,17 +42,17 @@ def read_vectors(layer: RowsLayer, paths: Paths, keys: TableKeys) -> DocsLayer:
 
     layer (RowsLayer): Takes the vectors (N, l_j) of each table.
     paths (Paths): Where the tables are, in the order of the layer.
-    keys (TableKeys): By which attributes the tables find words.
+    keys (Keys): By which attributes the tables find words.
 
     Raises ValueError if the vocab lacks a table, and at initialization if a table can't be used.
     """
-    listed = ["" if attr is None else attr_name(attr) for attr in keys.attrs]
+    listed = ["" if attr is None else attr_name(attr) for attr in keys.values()]
     node: Model = Model(
         NAME,
         forward,
         init=partial(init, dict(paths)),
         layers=[layer],
-        attrs={"tables": Pinned(list(keys.names)), "key_attrs": Pinned(listed)},
+        attrs={"tables": Pinned(list(keys)), "key_attrs": Pinned(listed)},
         dims={"nO": layer.get_dim("nO") if layer.has_dim("nO") else None},
     )
     return cast(DocsLayer, node)
@@ -112,7 +94,7 @@ def init(
 
 def check_settings(
     tables: Mapping[str, Optional[str]], key_attrs: Optional[Mapping[str, str]]
-) -> tuple[Paths, TableKeys]:
+) -> tuple[Paths, Keys]:
     """Check the tables and their attributes, and sort both by the tables' names.
 
     Raises ValueError.
@@ -134,22 +116,35 @@ def check_settings(
     for name, attr in key_attrs.items():
         check_choice(_WHERE, f"key_attrs.{name}", attr, TEXT_ATTRS)
     names = sorted(tables)
-    attrs = tuple(attr_id(key_attrs[name]) if name in key_attrs else None for name in names)
+    keys = {name: attr_id(key_attrs[name]) if name in key_attrs else None for name in names}
     paths = {name: None if (path := tables[name]) is None else Path(path) for name in names}
-    return paths, TableKeys(tuple(names), attrs)
+    return paths, keys
 
 
-def keys_of(model: DocsLayer) -> TableKeys:
+def keys_of(model: Model) -> Keys:
     """Return the keys of the tables that a node `read_vectors` reads."""
     attrs = (attr_id(attr) if attr else None for attr in model.attrs["key_attrs"].value)
-    return TableKeys(tuple(model.attrs["tables"].value), tuple(attrs))
+    return dict(zip(model.attrs["tables"].value, attrs, strict=True))
+
+
+def key_attrs_in(vocab: Vocab, keys: Keys) -> list[int]:
+    """List the attributes by which tables find words: all possible ones if the vocab lacks one."""
+    attrs: list[int] = []
+    for name, attr in keys.items():
+        if attr is not None:
+            attrs.append(attr)
+        elif has_table(vocab, name):
+            attrs.append(find_table(vocab, name).attr)
+        else:
+            attrs += map(attr_id, TEXT_ATTRS)
+    return attrs
 
 
 def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: numpy.ndarray) -> None:
     """Warn of each table that has none of the N tokens; present is (n, N) bool."""
     vocab: Any = docs[0].vocab
     keys = keys_of(model)
-    for name, attr, has in zip(keys.names, keys.attrs_in(vocab), present, strict=True):
+    for name, attr, has in zip(keys, key_attrs_in(vocab, keys), present, strict=True):
         ids = numpy.unique(numpy.concatenate([doc.to_array(attr) for doc in docs]))
         if has.any() or not ids.any():  # the empty string alone, of docs without tokens
             continue
@@ -165,9 +160,8 @@ def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: num
 def find_table_rows(model: DocsLayer, docs: Sequence[DocLike]) -> TableRows:
     """Look up the vectors of all tokens in each table that a node `read_vectors` reads."""
     vocab: Any = docs[0].vocab
-    keys = keys_of(model)
     rows, present = [], []
-    for name, attr in zip(keys.names, keys.attrs, strict=True):
+    for name, attr in keys_of(model).items():
         table = find_table(vocab, name)
         ids = numpy.concatenate(
             [doc.to_array(table.attr if attr is None else attr) for doc in docs]

@@ -1,9 +1,9 @@
 """From attribute ids to rows of a table: by hashing, or by looking them up."""
 
 import hashlib
+import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional, cast
-from weakref import WeakKeyDictionary
 
 import numpy
 import srsly
@@ -16,7 +16,7 @@ from ..common.messages import unpack
 from ..common.nodes import bound
 from ..common.pinned import PARTLY_LOADED, Pinned, describe
 from ..common.registered import INIT_TABLES
-from ..common.types import RowLayer
+from ..common.types import Array, RowLayer
 from ..compute.dispatch import kernels_for
 from ..compute.hashing import MAX_HASHES, group_seeds, hashing_of
 from ..compute.ops import on_cpu
@@ -152,16 +152,19 @@ def _check_symbols(model: RowLayer) -> None:
         )
 
 
-def _no_keys() -> numpy.ndarray:
-    return numpy.zeros(0, dtype="uint64")
+# Copies of arrays on GPUs, by the identity of the array and the number of the GPU.
+_COPIES: dict[tuple[int, int], Array] = {}
 
 
-def _no_rows() -> numpy.ndarray:
-    return numpy.zeros(0, dtype="int32")
-
-
-# The copies of tables on GPUs, by the number of the GPU. As attributes they would be pickled.
-_COPIES: WeakKeyDictionary["Symbols", dict[int, tuple[Ints1d, Ints1d]]] = WeakKeyDictionary()
+def on_device(ops: Ops, array: Array) -> Array:
+    """Return an array on a device. It's copied there once, for all layers, while it lives."""
+    if on_cpu(ops) or not isinstance(array, numpy.ndarray):
+        return array
+    key = (id(array), ops.device_id)
+    if key not in _COPIES:
+        _COPIES[key] = ops.asarray(cast(Any, array))
+        weakref.finalize(array, _COPIES.pop, key, None).atexit = False
+    return _COPIES[key]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +177,8 @@ class Symbols:
     rows (numpy.ndarray): (V,) int32 rows, a permutation of 1..V; row 0 is the unknown symbol.
     """
 
-    keys: numpy.ndarray = field(default_factory=_no_keys)
-    rows: numpy.ndarray = field(default_factory=_no_rows)
+    keys: numpy.ndarray = field(default_factory=lambda: numpy.zeros(0, dtype="uint64"))
+    rows: numpy.ndarray = field(default_factory=lambda: numpy.zeros(0, dtype="int32"))
 
     @classmethod
     def from_ordered(cls, symbols: numpy.ndarray) -> "Symbols":
@@ -195,24 +198,13 @@ class Symbols:
         """Count the symbols, V."""
         return len(self.keys)
 
-    def _arrays(self, ops: Ops) -> tuple[Ints1d, Ints1d]:
-        """Get keys and rows on the device. They are copied to it once."""
-        arrays = (cast(Ints1d, self.keys), cast(Ints1d, self.rows))
-        if on_cpu(ops):
-            return arrays
-        copies = _COPIES.setdefault(self, {})
-        if ops.device_id not in copies:
-            keys, rows = (cast(Ints1d, ops.asarray(array)) for array in arrays)
-            copies[ops.device_id] = (keys, rows)
-        return copies[ops.device_id]
-
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
         """Find the rows (N,) int32 of ids (N,) uint64 by binary search: 0 for an unknown id.
 
         Other integers are taken as uint64: numpy would compare them with the keys as floats.
         """
         ids = ops.as_contig(ids, dtype="uint64")
-        keys, row_of = self._arrays(ops)
+        keys, row_of = on_device(ops, self.keys), on_device(ops, self.rows)
         kernels = kernels_for(ids)
         if kernels is not None:
             rows: Any = numpy.empty(len(ids), dtype="int32")

@@ -6,10 +6,9 @@ where a pipeline is pickled for other processes. Layers find their tables throug
 hold none of them: so tables are in no bytes of weights and in no copy of a layer.
 """
 
-import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Callable, Dict, NamedTuple, Optional, cast
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
 import numpy
 from spacy.language import Language
@@ -17,13 +16,11 @@ from spacy.lookups import Lookups
 from spacy.util import logger
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
-from thinc.api import Ops, get_array_module, to_numpy
-from thinc.types import Floats2d
+from thinc.api import get_array_module, to_numpy
 
 from ..common.messages import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
-from ..compute.ops import on_cpu
 from ..compute.quantization import PRECISIONS, is_rounded
 from ..vectors.compressed import find_sorted
 from ..vectors.files import read_table, source_path
@@ -33,8 +30,6 @@ VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
 PREFIX = "spacy-multihash.vectors."
 _ENTRIES = ("data", "keys", "rows", "floret", "attr")
-# The data of tables on GPUs, by the identity of the data and the number of the GPU.
-_COPIES: dict[tuple[int, int], Array] = {}
 _MOST_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
 
 
@@ -132,17 +127,6 @@ def find_rows(
         vectors = data[xp.asarray(numpy.where(present, rows, 0))]
     vectors = vectors.astype("float32", copy=False) * xp.asarray(present)[:, None]
     return vectors, to_numpy(vectors.any(axis=1))
-
-
-def on_device(ops: Ops, data: Array) -> Array:
-    """Return the data of a table on a device. It's copied there once, for all layers."""
-    if on_cpu(ops) or not isinstance(data, numpy.ndarray):
-        return data
-    key = (id(data), ops.device_id)
-    if key not in _COPIES:
-        _COPIES[key] = ops.asarray(cast(Floats2d, data))
-        weakref.finalize(data, _COPIES.pop, key, None).atexit = False
-    return _COPIES[key]
 
 
 def read_kept_table(name: str, path: Path) -> KeptVectors:

@@ -5,7 +5,6 @@ functions of p_i * E[row_i]. The rows E[row_i] are component vectors, which symb
 importance parameters p_1 to p_k are a row of a second, larger table.
 """
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Callable, Optional, cast
 
 import numpy
@@ -18,7 +17,7 @@ from ..common.pinned import Pinned
 from ..common.removed import RemovedSetting
 from ..common.types import Array, AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
 from ..compute.bags import Bags, for_sums, gather_sum, scatter_sum
-from ..compute.hashing import MAX_HASHES, importance_seed
+from ..compute.hashing import importance_seed
 from .rows import hash_rows
 from .table_embed import TableEmbed, fill_table, sum_rows
 
@@ -42,9 +41,22 @@ REMOVED_SETTINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Weighting:
-    """The settings of the weighted hash embedding of one kind of symbols.
+def weighted_layer(
+    attr: str,
+    width: int,
+    rows: int,
+    *,
+    seed: int,
+    num_hashes: int = 2,
+    importance_rows: Optional[int] = None,
+    append_importance: bool = False,
+    train_importance: bool = True,
+) -> AttrLayer:
+    """Build the weighted hash embedding of one kind of symbols.
+
+    If a vector is a plain sum of rows, TableEmbed computes it, which takes less time.
+
+    ids (U,) uint64 -> vectors (U, nO) float32.
 
     attr (str): Name of the symbols, for messages.
     width (int): Width of the component vectors, d in the paper.
@@ -59,67 +71,29 @@ class Weighting:
     Raises ValueError for a setting that is out of range or of another type, and for one without
     effect.
     """
-
-    attr: str
-    width: int
-    rows: int
-    _: KW_ONLY
-    seed: int
-    num_hashes: int = 2
-    importance_rows: Optional[int] = None
-    append_importance: bool = False
-    train_importance: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        where = f"Weighted embedding of {self.attr}"
-        check_whole(where, "width", self.width, 1, MAX_SIZE)
-        check_whole(where, "rows", self.rows, 1, MAX_SIZE)
-        check_whole(where, "num_hashes", self.num_hashes, 1, MAX_HASHES)
-        check_whole(where, "seeds", self.seed, 0, 2**32 - 1)
-        check_flag(where, "append_importance", self.append_importance)
-        check_flag(where, "train_importance", self.train_importance)
-        advice = f"Set it in the config; null takes {IMPORTANCE_ROWS} times the rows."
-        if self.importance_rows is not None or self.train_importance:
-            number = self.num_importance_rows
-            check_whole(where, "importance_rows", number, 1, MAX_SIZE, advice=advice)
-        if self.importance_rows is not None and not self.train_importance:
-            raise ValueError(
-                f"{where}: importance_rows = {self.importance_rows} has no effect with "
-                "train_importance = false. Set importance_rows = null, or train_importance = true."
-            )
-
-    @property
-    def num_importance_rows(self) -> int:
-        """Number of rows of importance parameters, if they are trained."""
-        return IMPORTANCE_ROWS * self.rows if self.importance_rows is None else self.importance_rows
-
-    @property
-    def is_plain_sum(self) -> bool:
-        """Whether a vector is nothing but the sum of its component vectors."""
-        return not (self.train_importance or self.append_importance)
-
-
-def weighted_layer(weighting: Weighting) -> AttrLayer:
-    """Build the weighted hash embedding of one kind of symbols.
-
-    A vector that is a plain sum of rows is computed by TableEmbed, in less time.
-
-    ids (U,) uint64 -> vectors (U, nO) float32.
-    """
-    w = weighting
-    to_rows = hash_rows(w.rows, attr=w.attr, num_hashes=w.num_hashes, seed=w.seed)
-    if w.is_plain_sum:
-        return chain(to_rows, TableEmbed(w.width, w.rows))
-    importance = unit_importance(w.num_hashes)
-    if w.train_importance:
-        nV = w.num_importance_rows
-        importance = chain(
-            hash_rows(nV, attr=w.attr, num_hashes=1, seed=importance_seed(w.seed)),
-            TableEmbed(w.num_hashes, nV, initializer=near_zero_init),
+    where = f"Weighted embedding of {attr}"
+    check_whole(where, "width", width, 1, MAX_SIZE)
+    check_flag(where, "append_importance", append_importance)
+    check_flag(where, "train_importance", train_importance)
+    if importance_rows is not None and not train_importance:
+        raise ValueError(
+            f"{where}: importance_rows = {importance_rows} has no effect with "
+            "train_importance = false. Set importance_rows = null, or train_importance = true."
         )
-    table = WeightedTableEmbed(w.width, w.rows, num_hashes=w.num_hashes)
-    return weighted_embed(to_rows, importance, table, append_importance=w.append_importance)
+    to_rows = hash_rows(rows, attr=attr, num_hashes=num_hashes, seed=seed)
+    if not (train_importance or append_importance):
+        return chain(to_rows, TableEmbed(width, rows))
+    importance = unit_importance(num_hashes)
+    if train_importance:
+        nV = IMPORTANCE_ROWS * rows if importance_rows is None else importance_rows
+        advice = f"Set it in the config; null takes {IMPORTANCE_ROWS} times the rows."
+        check_whole(where, "importance_rows", nV, 1, MAX_SIZE, advice=advice)
+        importance = chain(
+            hash_rows(nV, attr=attr, num_hashes=1, seed=importance_seed(seed)),
+            TableEmbed(num_hashes, nV, initializer=near_zero_init),
+        )
+    table = WeightedTableEmbed(width, rows, num_hashes=num_hashes)
+    return weighted_embed(to_rows, importance, table, append_importance=append_importance)
 
 
 def near_zero_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:

@@ -13,7 +13,7 @@ from thinc.api import Model
 from ..common.nodes import EXTRACT_FEATURES, STATIC_VECTORS, find_nodes
 from ..embed.features import attr_id, attr_name, parse_feature
 from ..embed.read_vectors import NAME as READ_VECTORS
-from ..embed.read_vectors import keys_of
+from ..embed.read_vectors import key_attrs_in, keys_of
 from ..embed.unique_tokens import Column, pinned_attrs
 
 # The name of static vectors as a feature, beside those of attributes.
@@ -95,7 +95,7 @@ def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
                 features[feature.name] = feature.name
     keys = [getattr(vocab.vectors, "attr", ORTH) for _ in find_nodes(model, STATIC_VECTORS)]
     for node in find_nodes(model, READ_VECTORS):
-        keys += keys_of(node).attrs_in(vocab)
+        keys += key_attrs_in(vocab, keys_of(node))
     keys = [key for key in keys if key not in features.values()]
     for key in dict.fromkeys(keys):
         name = VECTOR if len(set(keys)) == 1 else f"{VECTOR}[{attr_name(key)}]"

@@ -28,7 +28,7 @@ from ..compute.hashing import default_seed
 from ..embed.extract_ngrams import extract_ngrams, ngram_name
 from ..embed.features import attr_id, attr_name
 from ..embed.find import TEXTCAT_HASH_EMBED
-from ..embed.weighted_embed import REMOVED_SETTINGS, Weighting, weighted_layer
+from ..embed.weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_layer
 from .reduce_ngrams import reduce_ngrams
 
 _WHERE = "TextCatHashEmbed"  # in messages
@@ -100,7 +100,7 @@ def build_textcat_hash_embed_v1(
         check_whole(_WHERE, "nO", nO, 1, MAX_SIZE, advice=advice)
     token_attr = attr_name(attr, setting="attr")
     extract = extract_ngrams(attr_id(token_attr), ngram_orders, attr_name=token_attr)
-    weighting = Weighting(
+    embed = weighted_layer(
         ngram_name(token_attr, ngram_orders),
         width,
         rows,
@@ -110,7 +110,6 @@ def build_textcat_hash_embed_v1(
         append_importance=append_importance,
         train_importance=train_importance,
     )
-    embed = weighted_layer(weighting)
     reduction = reduce_sum() if reduce == "sum" else reduce_mean()
     layers: list[Model] = [
         extract,
@@ -132,7 +131,9 @@ def build_textcat_hash_embed_v1(
         "reduce": reduce,
     }
     if train_importance:
-        pinned["importance_rows"] = weighting.num_importance_rows
+        pinned["importance_rows"] = (
+            IMPORTANCE_ROWS * rows if importance_rows is None else importance_rows
+        )
     model.attrs.update({name: Pinned(cast(Any, value)) for name, value in pinned.items()})
     return model
 

@@ -9,7 +9,7 @@ from thinc.api import Model, Ops, chain, to_numpy
 from thinc.types import Ragged
 
 from spacy_multihash.embed.bags import embed_bags
-from spacy_multihash.embed.weighted_embed import Weighting, weighted_layer
+from spacy_multihash.embed.weighted_embed import weighted_layer
 from spacy_multihash.layers import Symbols, TableEmbed, hash_rows, lookup_rows
 from tests.helpers.gradients import check_param_gradients
 
@@ -36,7 +36,7 @@ def looked_up(unk_dropout: float = 0.0) -> Model:
 
 
 def weighted(**settings: Any) -> Model:
-    return weighted_layer(Weighting("_.x", WIDTH, ROWS, seed=1, **settings))
+    return weighted_layer("_.x", WIDTH, ROWS, seed=1, **settings)
 
 
 LAYERS: dict[str, Any] = {

@@ -19,6 +19,7 @@ from spacy.vocab import Vocab
 from thinc.api import NumpyOps
 
 from spacy_multihash.compute.quantization import narrow, widen
+from spacy_multihash.embed.rows import on_device
 from spacy_multihash.embed.vector_tables import (
     PREFIX,
     find_rows,
@@ -26,7 +27,6 @@ from spacy_multihash.embed.vector_tables import (
     has_table,
     load_tables,
     make_load_vectors_v1,
-    on_device,
     read_kept_table,
 )
 from spacy_multihash.vectors.compressed import compress_vectors
