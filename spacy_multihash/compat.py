@@ -5,9 +5,11 @@ architectures, and its code has the callback `set_attr`. New configs should use 
 with spacy-multihash.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Callable, Dict, List, Literal, Optional
 
+import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Model
@@ -20,7 +22,7 @@ from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
 from .embed.features import Attrs
 from .tables.set_tables import find_multi_embed, keeps_tables, set_tables
-from .tables.tables import Table, Tables, parse_tables, read_message, table_from_rows
+from .tables.tables import Table, Tables, parse_tables, read_message
 
 LAYER = "multiembed"
 
@@ -62,7 +64,7 @@ def build_report_multi_embed_v1(
         maxout_pieces=maxout_pieces,
     )
     if tables is not None:
-        set_tables(model, Tables({name: table_from_rows(rows) for name, rows in tables.items()}))
+        set_tables(model, _tables_from_rows(tables))
     return model
 
 
@@ -124,7 +126,7 @@ def _read_tables(path: Path) -> Tables:
     if not _is_of_report(message):
         return parse_tables(path, message)
     try:
-        return Tables({attr: _report_table(attr, rows) for attr, rows in message.items()})
+        return _tables_from_rows(message)
     except ValueError as error:
         raise ValueError(
             f"The file of tables {path} cannot be used: {error} Make it again with unk = 0, "
@@ -142,17 +144,28 @@ def _is_of_report(message: object) -> bool:
     )
 
 
-def _report_table(attr: str, rows: dict[int, int]) -> Table:
+def _tables_from_rows(tables: Mapping[str, Mapping[int, int]]) -> Tables:
+    return Tables({attr: _table_from_rows(attr, rows) for attr, rows in tables.items()})
+
+
+def _table_from_rows(attr: str, rows: Mapping[int, int]) -> Table:
+    """Make a table of symbols whose rows are known, but not their counts.
+
+    Raises ValueError for other rows: row 0 is that of unknown symbols, and no symbols share a row.
+    """
     for symbol, row in rows.items():
         if not is_whole(symbol, 0, 2**64 - 1) or not is_whole(row, 0):
             raise ValueError(
                 f"{attr} must map ids of symbols to rows, both whole numbers, has "
                 f"{symbol!r}: {row!r}."
             )
-    try:
-        return table_from_rows(rows)
-    except ValueError as error:
-        raise ValueError(f"{attr}: {error}.") from error
+    if sorted(rows.values()) != list(range(1, len(rows) + 1)):
+        raise ValueError(
+            f"{attr}: the rows of {len(rows)} symbols must be 1 to {len(rows)}, each once, with "
+            f"row 0 left to unknown symbols; were, in order: {sorted(rows.values())[:8]} ..."
+        )
+    keys = numpy.array(sorted(rows, key=rows.__getitem__), dtype="uint64")
+    return Table(keys, numpy.zeros(len(keys), dtype="uint64"))
 
 
 def _find_layer(model: Model, layer: str, component: str) -> Model:

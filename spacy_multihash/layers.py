@@ -1,11 +1,11 @@
 """The public layers, under the import name that the docs promise."""
 
-from .common.pinned import Pinned
+from .common.nodes import Pinned
 from .compute.hashing import default_seed, default_seeds, importance_seed, spacy_seeds
 from .compute.maxout_norm import MaxoutNorm
 from .embed.embed_docs import require_vectors
-from .embed.extract_ngrams import extract_ngrams, ngram_name
 from .embed.multi_embed import multi_embed
+from .embed.ngrams import extract_ngrams, ngram_name, reduce_ngrams
 from .embed.rows import MAX_ROWS, UNKNOWN_ROW, Symbols, hash_rows, lookup_rows
 from .embed.table_embed import TableEmbed
 from .embed.unique_tokens import distinct_rows
@@ -18,7 +18,6 @@ from .encode.iterated_dilated_encoder import (
 )
 from .encode.maxout_window_encoder import MaxoutWindowEncoder
 from .ner.tagger.token_tagger import token_tagger
-from .textcat.reduce_ngrams import reduce_ngrams
 
 __all__ = [
     "MAX_ROWS",

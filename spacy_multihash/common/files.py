@@ -4,6 +4,7 @@ What is written stands in a folder of its own, beside its target, until it is wh
 were killed leave such folders behind, and the next one that writes to the same target removes them.
 """
 
+import gc
 import os
 import shutil
 import stat
@@ -165,3 +166,28 @@ def _lock(folder: Path, *, wait: bool) -> Optional[int]:
         os.close(number)
         raise
     return number
+
+
+# MessagePack, read with the garbage collector left as it was
+
+
+@contextmanager
+def keep_collector() -> Iterator[None]:
+    """Leave Python's garbage collector on or off, as it was.
+
+    srsly turns it off while it reads MessagePack, and leaves it off where a message is damaged.
+    """
+    was_on = gc.isenabled()
+    try:
+        yield
+    finally:
+        (gc.enable if was_on else gc.disable)()
+
+
+def unpack(message: bytes) -> Any:  # noqa: ANN401 (whatever a message holds)
+    """Unpack a message.
+
+    Raises ValueError or TypeError if it is damaged. TypeError: a map has a map as a key.
+    """
+    with keep_collector():
+        return srsly.msgpack_loads(message)

@@ -15,8 +15,7 @@ from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
 from ..common.checks import check_type
-from ..common.files import remove_abandoned, staging, write_bytes
-from ..common.messages import keep_collector
+from ..common.files import keep_collector, remove_abandoned, staging, write_bytes
 
 
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:

@@ -8,8 +8,7 @@ from spacy.ml.featureextractor import FeatureExtractor
 from thinc.api import Model, chain, list2ragged, to_numpy, with_array
 from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
 
-from ..common.nodes import bound
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned, bound
 from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer, SymbolColumn
 from .table_embed import sum_rows
 from .unique_tokens import Column, UniqueTokens

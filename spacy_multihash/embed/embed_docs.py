@@ -14,8 +14,7 @@ from thinc.types import Floats2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
 from ..common.memory import check_memory
-from ..common.nodes import bound
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned, bound
 from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, DocLike, DocsLayer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm

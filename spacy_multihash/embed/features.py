@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from numbers import Integral, Real
-from typing import Any, List, NamedTuple, Optional, Protocol, Union
+from typing import Any, List, Optional, Union
 from weakref import WeakKeyDictionary
 
 import numpy
@@ -100,13 +100,6 @@ def attr_names(attrs: Attrs) -> list[str]:
 # Features beyond spaCy's attributes, and their names
 
 
-class Cut(Protocol):
-    """How symbols are cut from a text."""
-
-    def pieces(self, text: str) -> list[str]:
-        """Cut a text into its symbols."""
-
-
 @dataclass(frozen=True)
 class Slice:
     """A slice of a text, in characters as Python counts them."""
@@ -170,6 +163,9 @@ class MorphValue:
     def __str__(self) -> str:
         """Write the feature."""
         return f"[{self.feature}]"
+
+
+Cut = Union[Slice, Ngrams, MorphValue]
 
 
 @dataclass(frozen=True)
@@ -276,11 +272,7 @@ def _ngrams(inside: str, error: Callable[[str], ValueError]) -> Ngrams:
 # Symbols that are cut from the strings of a vocab
 
 
-class Strings(Protocol):
-    """What is asked of spaCy's StringStore."""
-
-    def __getitem__(self, string_or_id: Any, /) -> Any:  # noqa: ANN401 (the other of the two)
-        """Give the id of a string, or the string of an id."""
+Strings = Any  # spaCy's StringStore
 
 
 class Substrings:
@@ -357,19 +349,13 @@ def unpack_bags(bags: Sequence[bytes]) -> tuple[numpy.ndarray, numpy.ndarray]:
 # Extension attributes, read token by token
 
 
-class ExtensionValues(NamedTuple):
-    """The values of an extension attribute in the tokens of a batch.
-
-    bags (list[bytes]): The symbols of each distinct value, as uint64 in ascending order.
-    value_of (numpy.ndarray): (N,) uint64, the number of each token's value.
-    """
-
-    bags: list[bytes]
-    value_of: numpy.ndarray
-
-
-def read_extension(docs: Iterable[DocLike], feature: Feature, strings: Strings) -> ExtensionValues:
+def read_extension(
+    docs: Iterable[DocLike], feature: Feature, strings: Strings
+) -> tuple[list[bytes], numpy.ndarray]:
     """Read an extension attribute of all tokens of docs.
+
+    Returns the symbols of each distinct value, as uint64 in ascending order, and the number of each
+    token's value, (N,) uint64.
 
     Raises ValueError for an attribute that is not registered, a getter that fails, and a value of
     another type. All errors name the attribute and the token.
@@ -380,7 +366,7 @@ def read_extension(docs: Iterable[DocLike], feature: Feature, strings: Strings) 
         for doc in docs
         for texts in extension_texts(doc, feature)
     ]
-    return ExtensionValues(list(numbers), numpy.array(value_of, dtype="uint64"))
+    return list(numbers), numpy.array(value_of, dtype="uint64")
 
 
 def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa: ANN401 (a Doc)

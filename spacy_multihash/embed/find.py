@@ -13,8 +13,8 @@ from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
 from .architectures import MULTI_WEIGHTED_HASH_EMBED
-from .extract_ngrams import is_extract_ngrams, ngram_name
 from .features import Feature, attr_names
+from .ngrams import is_extract_ngrams, ngram_name
 from .rows import HASH_NAME, LOOKUP_NAME, hash_rows
 from .table_embed import NAME as TABLE_EMBED
 from .unique_tokens import model_features

@@ -13,7 +13,7 @@ from thinc.api import Model, to_numpy
 from thinc.types import Ragged
 
 from ..common.checks import check_choice, setting_error
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned
 from ..common.types import TEXT_ATTRS, DocLike, DocsLayer
 from ..vectors.meta_vectors import RowsLayer, TableRows
 from .features import attr_id, attr_name

@@ -12,9 +12,8 @@ from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Ints1d, Ints2d
 
 from ..common.checks import MAX_SIZE, check_share, check_whole
-from ..common.messages import unpack
-from ..common.nodes import bound
-from ..common.pinned import PARTLY_LOADED, Pinned, describe
+from ..common.files import unpack
+from ..common.nodes import PARTLY_LOADED, Pinned, bound, describe
 from ..common.registered import INIT_TABLES
 from ..common.types import Array, RowLayer
 from ..compute.dispatch import kernels_for

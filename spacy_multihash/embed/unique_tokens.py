@@ -9,7 +9,7 @@ import numpy
 from spacy.tokens import Doc
 from thinc.api import Model
 
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned
 from ..common.types import Array, DocLike
 from ..compute.dispatch import kernels_for
 from .features import (

@@ -18,7 +18,7 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import get_array_module, to_numpy
 
-from ..common.messages import keep_collector
+from ..common.files import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.quantization import PRECISIONS, is_rounded

@@ -13,7 +13,7 @@ from thinc.types import Floats2d, FloatsXd, Ints1d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned
 from ..common.removed import RemovedSetting
 from ..common.types import Array, AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
 from ..compute.bags import Bags, for_sums, gather_sum, scatter_sum

@@ -9,8 +9,7 @@ from thinc.api import Model
 from thinc.types import Floats2d, Ints1d, Ragged
 from thinc.util import ArrayInfo
 
-from ..common.nodes import bound
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned, bound
 from ..common.types import DocLike, DocsLayer
 from .features import ConstantFeatures, Feature
 from .unique_tokens import UniqueTokens, find_unique

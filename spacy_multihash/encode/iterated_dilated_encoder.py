@@ -8,8 +8,7 @@ from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d, Floats3d
 
 from ..common.memory import check_memory
-from ..common.nodes import LINEAR, no_backprop
-from ..common.pinned import Pinned
+from ..common.nodes import LINEAR, Pinned, no_backprop
 from ..common.types import Array
 from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Cache, Docs, Layer, backward

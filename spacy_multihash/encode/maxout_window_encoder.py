@@ -6,8 +6,7 @@ from typing import Optional
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..common.nodes import no_backprop
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned, no_backprop
 from ..common.types import Array
 from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Cache, Docs, Layer, backward

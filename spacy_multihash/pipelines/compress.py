@@ -18,8 +18,7 @@ from spacy.strings import get_string_id
 from thinc.api import Config
 
 from ..common.checks import CHANGE_IT, check_choice, check_flag
-from ..common.files import replacing_file
-from ..common.messages import unpack
+from ..common.files import replacing_file, unpack
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from ..compute.quantization import PRECISIONS, Precision
 from ..embed.vector_tables import PREFIX

@@ -24,8 +24,7 @@ import numpy
 import srsly
 
 from ..common.checks import check_whole
-from ..common.files import write_bytes
-from ..common.messages import unpack
+from ..common.files import unpack, write_bytes
 from ..common.types import Counts
 
 FORMAT = "spacy-multihash.tables"
@@ -110,22 +109,6 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
         freqs = numpy.fromiter(count.values(), dtype="uint64", count=len(count))
         tables[name] = _order(Table(keys, freqs))
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
-
-
-def table_from_rows(rows: Mapping[int, int]) -> Table:
-    """Make a table of symbols whose rows are known, but not their counts.
-
-    rows (Mapping[int, int]): Row of each symbol id, from 1 to the number of symbols.
-
-    Raises ValueError for other rows: row 0 is that of unknown symbols, and no symbols share a row.
-    """
-    if sorted(rows.values()) != list(range(1, len(rows) + 1)):
-        raise ValueError(
-            f"The rows of {len(rows)} symbols must be 1 to {len(rows)}, each once, with row 0 left "
-            f"to unknown symbols; were, in order: {sorted(rows.values())[:8]} ..."
-        )
-    keys = numpy.array(sorted(rows, key=rows.__getitem__), dtype="uint64")
-    return Table(keys, numpy.zeros(len(keys), dtype="uint64"))
 
 
 def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None) -> Tables:

@@ -22,14 +22,13 @@ from thinc.types import Floats2d
 
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole
 from ..common.memory import check_memory
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seed
-from ..embed.extract_ngrams import extract_ngrams, ngram_name
 from ..embed.features import attr_id, attr_name
 from ..embed.find import TEXTCAT_HASH_EMBED
+from ..embed.ngrams import extract_ngrams, ngram_name, reduce_ngrams
 from ..embed.weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_layer
-from .reduce_ngrams import reduce_ngrams
 
 _WHERE = "TextCatHashEmbed"  # in messages
 _ORDERS = [1, 2]

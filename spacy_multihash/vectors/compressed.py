@@ -18,8 +18,7 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import get_array_module, get_current_ops, to_numpy
 
-from ..common.files import replacing_file
-from ..common.messages import keep_collector
+from ..common.files import keep_collector, replacing_file
 from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
 
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"

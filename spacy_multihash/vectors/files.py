@@ -15,8 +15,7 @@ from spacy.vectors import Vectors
 from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
-from ..common.files import replacing_file, replacing_folder
-from ..common.messages import keep_collector
+from ..common.files import keep_collector, replacing_file, replacing_folder
 from ..compute.quantization import widen
 from .compressed import TABLE, CompressedVectors, is_compressed
 from .reduce import Method, quantize

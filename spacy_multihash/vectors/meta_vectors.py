@@ -10,7 +10,7 @@ from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_choice, check_whole, setting_error
 from ..common.memory import check_memory
-from ..common.pinned import Pinned
+from ..common.nodes import Pinned
 from ..common.types import Array
 
 NAME = "meta_vectors"

@@ -34,9 +34,9 @@ def bags_of(values: list[Any], *, repeats: bool = True) -> list[list[int]]:
     feature = parse_feature(f"_.{NAME}", repeats=repeats)
     assert feature is not None
     doc = doc_of(values)
-    found = read_extension([doc], feature, doc.vocab.strings)
-    bags = [numpy.frombuffer(bag, dtype="uint64").tolist() for bag in found.bags]
-    return [bags[i] for i in found.value_of.tolist()]
+    values, value_of = read_extension([doc], feature, doc.vocab.strings)
+    bags = [numpy.frombuffer(bag, dtype="uint64").tolist() for bag in values]
+    return [bags[i] for i in value_of.tolist()]
 
 
 def test_strings_have_the_ids_of_spacy() -> None:
@@ -85,10 +85,10 @@ def test_tokens_with_equal_values_share_them() -> None:
     feature = parse_feature(f"_.{NAME}")
     assert feature is not None
     doc = doc_of(["a", "b", "a", ["a"], None])
-    found = read_extension([doc, doc_of([]), doc], feature, doc.vocab.strings)
-    assert found.value_of.tolist() == [0, 1, 0, 0, 2] * 2
-    assert found.value_of.dtype == "uint64"
-    assert len(found.bags) == 3
+    bags, value_of = read_extension([doc, doc_of([]), doc], feature, doc.vocab.strings)
+    assert value_of.tolist() == [0, 1, 0, 0, 2] * 2
+    assert value_of.dtype == "uint64"
+    assert len(bags) == 3
 
 
 def test_getters_are_read() -> None:

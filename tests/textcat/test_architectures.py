@@ -23,7 +23,7 @@ from thinc.api import (
     to_numpy,
 )
 
-from spacy_multihash.common.pinned import Pinned
+from spacy_multihash.common.nodes import Pinned
 from spacy_multihash.layers import default_seeds, importance_seed
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 from tests.helpers.gradients import check_param_gradients

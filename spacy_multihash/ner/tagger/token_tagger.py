@@ -10,8 +10,7 @@ from thinc.util import ArrayInfo
 
 from ...common.checks import setting_error
 from ...common.memory import check_memory
-from ...common.nodes import bound, is_listener, start_anew
-from ...common.pinned import Pinned
+from ...common.nodes import Pinned, bound, is_listener, start_anew
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...encode.docs import split_docs
 from ...encode.iterated_dilated_encoder import NAME as DILATED

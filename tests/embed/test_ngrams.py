@@ -1,10 +1,55 @@
+"""From docs to n-grams, and from the vectors of n-grams to those of docs."""
+
 import numpy
 import pytest
 from numpy.testing import assert_allclose
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 from thinc.api import Model, Ops, reduce_mean, reduce_sum, to_numpy
 from thinc.types import Ragged
 
-from spacy_multihash.textcat.reduce_ngrams import reduce_ngrams
+from spacy_multihash.compute.hashing import hash_ngrams
+from spacy_multihash.embed.ngrams import extract_ngrams, reduce_ngrams
+
+LOWER, SHAPE = 66, 67
+
+
+class Tokens:
+    """A stand-in for a Doc, with one attribute."""
+
+    vocab = None
+
+    def __init__(self, attr: int, ids: list[int]) -> None:
+        self.attr, self.ids = attr, ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to_array(self, attrs: list[int], /) -> numpy.ndarray:
+        assert attrs == [self.attr]
+        return numpy.array(self.ids, dtype="uint64")
+
+
+def make(*orders: int, attr: int = LOWER) -> Model:
+    return extract_ngrams(attr, orders, attr_name="LOWER")
+
+
+def test_extract_ngrams_of_the_attribute_with_lengths(ops: Ops) -> None:
+    docs = [Tokens(SHAPE, ids) for ids in ([7, 8, 9], [], [7])]
+    ngrams = make(1, 2, attr=SHAPE).predict(docs)
+    hashed, _ = hash_ngrams(numpy.array([7, 8, 9], "uint64"), numpy.array([3], "int32"), [1, 2])
+    assert to_numpy(ngrams.dataXd).tolist() == [*hashed.tolist(), 7]
+    assert to_numpy(ngrams.lengths).tolist() == [5, 0, 1]
+    assert ngrams.dataXd.dtype == "uint64"
+    assert ngrams.lengths.dtype == "int32"
+
+
+def test_spans_have_the_ngrams_of_their_tokens() -> None:
+    doc = Doc(Vocab(), words=["one", "apple", "two", "apple"])
+    of_span, of_doc = (make(1, 2).predict([each]) for each in (doc[1:4], doc[1:4].as_doc()))
+    assert of_span.lengths.tolist() == of_doc.lengths.tolist() == [5]
+    assert of_span.dataXd.tolist() == of_doc.dataXd.tolist()
+
 
 REDUCTIONS = {"sum": reduce_sum, "mean": reduce_mean}
 
@@ -14,7 +59,7 @@ def kind(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def make(kind: str) -> Model:
+def reduction(kind: str) -> Model:
     return reduce_ngrams(REDUCTIONS[kind](), 3)
 
 
@@ -33,7 +78,7 @@ def test_vectors_and_gradients_equal_a_loop(ops: Ops, kind: str, lengths: list[i
             d_expected[row] = d_docs[i] * share
         start += length
     batch = Ragged(ops.asarray(vectors), ops.asarray1i(lengths))
-    docs, backprop = make(kind).begin_update(batch)
+    docs, backprop = reduction(kind).begin_update(batch)
     d_vectors = backprop(ops.asarray(d_docs))
     assert_allclose(to_numpy(docs), expected, atol=1e-6)
     assert_allclose(to_numpy(d_vectors.dataXd), d_expected, atol=1e-6)
@@ -43,7 +88,7 @@ def test_vectors_and_gradients_equal_a_loop(ops: Ops, kind: str, lengths: list[i
 
 
 def test_vectors_may_be_views_of_64_bits_and_read_only(kind: str) -> None:
-    model = make(kind)
+    model = reduction(kind)
     X, lengths = numpy.ones((3, 3), dtype="float32"), numpy.array([1, 2], dtype="int32")
     expected = model.predict(Ragged(X, lengths))
     other = numpy.repeat(X.astype("float64"), 2, axis=0)[::2]

@@ -1,19 +1,21 @@
-"""From docs to the ids of their word n-grams."""
+"""From docs to the ids of their word n-grams, and from the vectors of n-grams to those of docs."""
 
 from typing import Callable, Sequence
 
 import numpy
 from thinc.api import Model
-from thinc.types import Ragged
+from thinc.types import Floats2d, Ragged
+from thinc.util import ArrayInfo
 
 from ..common.checks import are_whole, setting_error
-from ..common.nodes import bound
-from ..common.pinned import Pinned
-from ..common.types import Array, DocLike, NgramLayer
+from ..common.nodes import Pinned, bound
+from ..common.types import Array, DocLike, NgramLayer, Reduction
 from ..compute.hashing import hash_ngrams
+from ..compute.ops import for_kernel
 from .features import ConstantFeatures
 
-NAME = "extract_ngrams"
+EXTRACT_NAME = "extract_ngrams"
+REDUCE_NAME = "reduce_ngrams"
 MAX_ORDER = 10
 
 
@@ -32,8 +34,8 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     """
     _check_orders(orders, attr_name)
     return Model(
-        NAME,
-        bound(forward, ConstantFeatures([attr_name])),
+        EXTRACT_NAME,
+        bound(forward_ids, ConstantFeatures([attr_name])),
         attrs={
             "attr": Pinned(attr_name),
             "attr_id": Pinned(attr),
@@ -42,7 +44,7 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     )
 
 
-def forward(
+def forward_ids(
     constant: ConstantFeatures, model: NgramLayer, docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Put the attribute's ids of all docs in one array, and hash the n-grams."""
@@ -64,7 +66,7 @@ def forward(
 
 def is_extract_ngrams(node: Model) -> bool:
     """Tell whether a node is this layer: spaCy's TextCatBOW has another layer of the same name."""
-    return node.name == NAME and isinstance(node.attrs.get("orders"), Pinned)
+    return node.name == EXTRACT_NAME and isinstance(node.attrs.get("orders"), Pinned)
 
 
 def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
@@ -79,3 +81,47 @@ def _check_orders(orders: Sequence[int], attr_name: str) -> None:
         raise setting_error(
             where, "ngram_orders", expected, orders, f"{advice} Recommended: [1, 2]."
         )
+
+
+def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
+    """Reduce the vectors of each doc to one, which is zeros for a doc without vectors.
+
+    thinc's reductions give zeros as well, but not where no doc of a batch has a vector: the Ragged
+    does not know the width then.
+
+    vectors (M, width) float32 with lengths (B,) int32 -> vectors (B, width) float32.
+
+    reduction (Reduction): thinc's reduce_sum or reduce_mean.
+    width (int): Width of the vectors.
+    """
+    return Model(
+        REDUCE_NAME,
+        forward_reduction,
+        layers=[reduction],
+        dims={"nO": width, "nI": width},
+        attrs={"reduce": Pinned(reduction.name)},
+    )
+
+
+def forward_reduction(model: Reduction, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
+    """Reduce the vectors, if there are any."""
+    if not len(X.dataXd):
+        return _handle_empty(model, X)
+    vectors = for_kernel(model.ops, X.dataXd, "float32")
+    Y, backprop_reduction = model.layers[0](Ragged(vectors, X.lengths), is_train)
+    Y_info = ArrayInfo.from_array(Y)
+
+    def backprop(dY: Floats2d) -> Ragged:
+        Y_info.check_consistency(dY)
+        return backprop_reduction(for_kernel(model.ops, dY, "float32"))
+
+    return Y, backprop
+
+
+def _handle_empty(model: Reduction, X: Ragged) -> tuple[Floats2d, Callable]:
+    width = model.get_dim("nO")
+
+    def backprop(d_vectors: Floats2d) -> Ragged:
+        return Ragged(model.ops.alloc2f(0, width), X.lengths)
+
+    return model.ops.alloc2f(len(X.lengths), width), backprop
