@@ -20,13 +20,10 @@ from spacy_multihash.corpus.read import write_corpora
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """The layout of a data set.
+    """A data set. Tokens are in the first column of its files, and tags in the last one.
 
     lang (str): The language's code in spaCy.
     files (Mapping[str, str]): The file of each split, relative to the folder of assets.
-    columns (int): The number of columns. The first holds the token.
-    tag_column (int): The column of the entity tag, from 0.
-    sep (str): What stands between two columns.
     docstart (bool): Whether a `-DOCSTART-` line opens each document, and blank lines separate its
         sentences. Otherwise blank lines separate documents of one sentence.
     by_sentence (bool): Whether to make a document of each sentence of a document.
@@ -37,9 +34,6 @@ class DatasetSpec:
 
     lang: str
     files: Mapping[str, str]
-    columns: int
-    tag_column: int
-    sep: str
     docstart: bool = False
     by_sentence: bool = False
     cuts: Mapping[str, float] = field(default_factory=dict)
@@ -58,43 +52,21 @@ WNUT_FILES = _files(
 TURKU_FILES = _files("turku-one/train.tsv", "turku-one/dev.tsv", "turku-one/test.tsv")
 ANEM_FILES = {"train": "anem/AnEM.train", "test": "anem/AnEM.test"}
 ARCHAEO_FILES = {"train": "archaeo/complete-bio-gs.bio"}
+GUM_FILES = {"train": "gum/train.conll", "test": "gum/test.conll"}
 
 DATASETS = {
-    "conll-es": DatasetSpec("es", ES_FILES, columns=3, tag_column=2, sep=" "),
-    "conll-nl": DatasetSpec("nl", NL_FILES, columns=3, tag_column=2, sep=" ", docstart=True),
-    "conll-nl-sentences": DatasetSpec(
-        "nl", NL_FILES, columns=3, tag_column=2, sep=" ", docstart=True, by_sentence=True
-    ),
-    "wnut17": DatasetSpec("en", WNUT_FILES, columns=2, tag_column=1, sep="\t"),
-    "anem": DatasetSpec(
-        "en", ANEM_FILES, columns=4, tag_column=3, sep="\t", cuts={"train": 0.8, "dev": 1.0}
-    ),
-    "archaeo": DatasetSpec(
-        "nl",
-        ARCHAEO_FILES,
-        columns=4,
-        tag_column=3,
-        sep=" ",
-        cuts={"train": 0.8, "dev": 0.9, "test": 1.0},
-    ),
-    "turku-one": DatasetSpec("fi", TURKU_FILES, columns=2, tag_column=1, sep="\t"),
-    "gum": DatasetSpec(
-        "en",
-        {"train": "gum/train.conll", "test": "gum/test.conll"},
-        columns=2,
-        tag_column=1,
-        sep="\t",
-        cuts={"train": 0.9, "dev": 1.0},
-        block=10,
-    ),
+    "conll-es": DatasetSpec("es", ES_FILES),
+    "conll-nl": DatasetSpec("nl", NL_FILES, docstart=True),
+    "conll-nl-sentences": DatasetSpec("nl", NL_FILES, docstart=True, by_sentence=True),
+    "wnut17": DatasetSpec("en", WNUT_FILES),
+    "anem": DatasetSpec("en", ANEM_FILES, cuts={"train": 0.8, "dev": 1.0}),
+    "archaeo": DatasetSpec("nl", ARCHAEO_FILES, cuts={"train": 0.8, "dev": 0.9, "test": 1.0}),
+    "turku-one": DatasetSpec("fi", TURKU_FILES),
+    "gum": DatasetSpec("en", GUM_FILES, cuts={"train": 0.9, "dev": 1.0}, block=10),
     # spaCy has neither language.
     **{
         f"masakhaner-{lang}": DatasetSpec(
-            "xx",
-            _files(*(f"masakhaner/{lang}/{split}.txt" for split in ("train", "dev", "test"))),
-            columns=2,
-            tag_column=1,
-            sep=" ",
+            "xx", _files(*(f"masakhaner/{lang}/{split}.txt" for split in ("train", "dev", "test")))
         )
         for lang in ("swa", "hau")
     },
@@ -121,15 +93,8 @@ class SplitSummary:
 
 
 def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
-    """Yield the documents of a file, with their tags as published.
-
-    path (Path): A file in the layout of `spec`.
-    spec (DatasetSpec): The data set's layout.
-    """
-    layout = Layout(
-        tag_column=spec.tag_column, separator=spec.sep, columns=spec.columns, prefixes="BI"
-    )
-    return read_conll(path, layout, documents=spec.docstart and not spec.by_sentence)
+    """Yield the documents of a file of a data set, with their tags as published."""
+    return read_conll(path, Layout(), documents=spec.docstart and not spec.by_sentence)
 
 
 def is_unprintable(word: str) -> bool:

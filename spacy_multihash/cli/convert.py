@@ -15,11 +15,10 @@ from ..corpus.conll import Layout
 from ..corpus.convert import (
     GLUED,
     INCORRECT_SPANS,
-    MAX_LABELS,
     ODD_TAG,
     REJECTED,
-    SPACE,
     SPLITS,
+    TRIMMED,
     AnnotatedTexts,
     Format,
     Problem,
@@ -40,7 +39,7 @@ DEFAULT = Reading()
 _FATES = {
     ODD_TAG: "Read as B-",
     GLUED: "Read as one token",
-    SPACE: "Left out without --trim",
+    TRIMMED: "Trimmed",
     REJECTED: f"Put into doc.spans[{INCORRECT_SPANS!r}], not doc.ents",
 }
 _NAMES = {"conll": "in the style of CoNLL", "jsonl": "lines of JSON", "csv": "CSV"}
@@ -101,8 +100,8 @@ def convert_cli(
     docs: Optional[str] = typer.Option(
         None,
         help="CoNLL: what becomes a document: sentences, documents (what lies between lines "
-        "-DOCSTART-), full-stops (cut behind each full stop), or the most tokens of one. Default: "
-        "documents if INPUT begins with such a line, otherwise sentences",
+        "-DOCSTART-), or the most tokens of one. Default: documents if INPUT begins with such a "
+        "line, otherwise sentences",
     ),
     labels: Optional[str] = typer.Option(
         None, help='JSON of "tokens" and "ner_tags": the tags that numbers stand for, O,B-PER,...'
@@ -113,9 +112,6 @@ def convert_cli(
     tag_column: int = typer.Option(-1, help="CoNLL: column of tags, from 1, or from -1 at the end"),
     text_column: str = typer.Option("text", help="CSV: name of the column of texts"),
     label_column: str = typer.Option("label", help="CSV: name of the column of labels"),
-    delimiter: Optional[str] = typer.Option(
-        None, help="CSV: what stands between columns. Default: comma, tab or semicolon"
-    ),
     label_separator: Optional[str] = typer.Option(
         None, help="CSV: what stands between the labels of a text. Default: each text has one"
     ),
@@ -123,17 +119,6 @@ def convert_cli(
         "characters",
         help="JSON: what offsets are: characters, utf16, utf8, inclusive (ends are the last "
         "character), or a number to add to them",
-    ),
-    trim: bool = typer.Option(
-        False, "--trim", help="JSON: leave out whitespace at the ends of entities"
-    ),
-    max_labels: int = typer.Option(
-        MAX_LABELS, min=1, help="JSON, CSV: the most different labels of texts"
-    ),
-    strict: bool = typer.Option(
-        False,
-        "--strict",
-        help="Stop at what would be left out and at I- tags that continue nothing",
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
 ) -> None:
@@ -155,12 +140,9 @@ def convert_cli(
             format=format,
             docs=docs,
             labels=None if labels is None else [label.strip() for label in labels.split(",")],
-            layout=Layout(_from_zero(token_column), _from_zero(tag_column)),
-            csv_layout=CsvLayout(text_column, label_column, delimiter, label_separator),
+            layout=Layout(token_column, tag_column),
+            csv_layout=CsvLayout(text_column, label_column, label_separator),
             offsets=offsets,
-            trim=trim,
-            max_labels=max_labels,
-            strict=strict,
         )
         shares = None if split is None else _parse_shares(split)
         done = convert(
@@ -229,12 +211,6 @@ def _parse_shares(text: str) -> list[float]:
             f"Expected numbers with commas between them as --split, such as 0.8,0.1,0.1, was: "
             f"{text!r}."
         ) from error
-
-
-def _from_zero(column: int) -> int:
-    if column == 0:
-        raise ValueError("Expected a column from 1 on, or from -1 at the end, was: 0.")
-    return column - 1 if column > 0 else column
 
 
 def _check_file(output: Path, *, force: bool) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal, Optional
 
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
@@ -19,40 +19,33 @@ from .texts import BadLines, json_values, read_lines
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
-# Where to cut documents: behind full stops, or before they have more tokens than that.
-FULL_STOPS: Literal["full-stops"] = "full-stops"
-Cut = Union[Literal["full-stops"], int]
-_FULL_STOPS = frozenset(".!?…。！？।")
 # The keys of JSON objects that have tags beside "tokens".
 _TAG_KEYS = ("ner_tags", "tags", "labels")
 # The tags that BILUO, BIOES, BMES and BMEWO have beside those of IOB2, and what they are there.
 _IN_IOB2 = {"M": "I", "L": "I", "E": "I", "U": "B", "S": "B", "W": "B"}
+_PREFIXES = "BILUESMW"
 # Follows each document: no entity reaches beyond its end.
 _END: Iterable[tuple[str, bool, int]] = (("O", True, 0),)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a line has what.
+    """The columns of tokens and of tags, from 1, or from -1 at the end.
 
-    token_column, tag_column (int): Columns, from 0, or from -1 at the end.
-    separator (Optional[str]): What stands between two columns. None: a tab on lines that have one,
-        otherwise any number of spaces.
-    columns (Optional[int]): The number of columns. None: as many as the first token's line has.
-    prefixes (str): The letters that tags other than O may begin with.
+    A tab separates columns on lines that have one, otherwise any number of spaces.
     """
 
-    token_column: int = 0
+    token_column: int = 1
     tag_column: int = -1
-    separator: Optional[str] = None
-    columns: Optional[int] = None
-    prefixes: str = "BILUESMW"
+
+    def __post_init__(self) -> None:
+        """Check the columns."""
+        if 0 in (self.token_column, self.tag_column):
+            raise ValueError("Columns count from 1, or from -1 at the end, got 0.")
 
     def split(self, line: str) -> list[str]:
         """Return the columns of a line."""
-        if self.separator is not None:
-            return line.split(self.separator)
-        if self.tag_column == -1 and self.columns is None:
+        if self.tag_column == -1:
             line = line.rstrip(" \t")  # no tag is empty
         if "\t" in line:
             return [column.strip(" ") for column in line.split("\t")]
@@ -61,17 +54,18 @@ class Layout:
     def split_piped(self, line: str) -> list[str]:
         """Return the tokens of a line of word|tag, or none if it is another."""
         tokens = line.split()
-        is_default = self.separator is None and (self.token_column, self.tag_column) == (0, -1)
-        is_piped = is_default and tokens and all(map(self._is_piped, tokens))
+        is_piped = self == Layout() and tokens and all(map(_is_piped, tokens))
         return tokens if is_piped else []
 
-    def _is_piped(self, token: str) -> bool:
-        word, _, tag = token.rpartition("|")
-        return bool(word) and self.is_tag(tag)
 
-    def is_tag(self, text: str) -> bool:
-        """Tell whether a text is O, or a prefix and a label."""
-        return re.fullmatch(rf"O|[{self.prefixes}]-\S+", text) is not None
+def is_tag(text: str) -> bool:
+    """Tell whether a text is O, or a prefix and a label."""
+    return re.fullmatch(rf"O|[{_PREFIXES}]-\S+", text) is not None
+
+
+def _is_piped(token: str) -> bool:
+    word, _, tag = token.rpartition("|")
+    return bool(word) and is_tag(tag)
 
 
 @dataclass
@@ -102,7 +96,7 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
 
     Raises ValueError, with file and line, for a malformed line, and for a token outside documents.
     """
-    record, columns = Record(), layout.columns
+    record, columns = Record(), 0
     in_document = sentence_open = False
     bad = BadLines()
     for number, line in _token_lines(path, layout):
@@ -149,7 +143,7 @@ def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list
 
     Raises ValueError, with file and line, for what is no such object.
     """
-    records, bad, is_tag = [], BadLines(), Layout().is_tag
+    records, bad = [], BadLines()
     for line, value in json_values(path, bad):
         with bad.skipped():
             where = f"{path}:{line}"
@@ -199,28 +193,17 @@ def _named(tag: Any, labels: Optional[Sequence[str]], where: str) -> str:  # noq
     return labels[tag]
 
 
-def cut_records(records: Iterable[Record], cut: Cut) -> Iterator[Record]:
-    """Cut documents, never within an entity.
-
-    cut (Cut): "full-stops" cuts behind each token that ends a sentence. A number cuts documents
-        that have more tokens, before the last token where that's possible.
-    """
+def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
+    """Cut documents before they have more tokens than `size`, but never within an entity."""
     for record in records:
-        starts = [0]
-        possible = 0  # the last place to cut
-        for i in range(1, len(record.words)):
-            before, tag = record.tags[i - 1], record.tags[i]
-            if tag[0] in "IMLE" and tag[2:] == before[2:]:
+        starts, possible = [0], 0  # the last place to cut
+        for i in range(1, len(record.words) + 1):
+            tag, before = record.tags[i : i + 1], record.tags[i - 1]
+            if tag and tag[0][0] in "IMLE" and tag[0][2:] == before[2:]:
                 continue
-            if cut == FULL_STOPS:
-                if record.words[i - 1] in _FULL_STOPS:
-                    starts.append(i)
-                continue
-            if i - starts[-1] > cut and possible > starts[-1]:
+            if i - starts[-1] > size and possible > starts[-1]:
                 starts.append(possible)
             possible = i
-        if cut != FULL_STOPS and len(record.words) - starts[-1] > cut and possible > starts[-1]:
-            starts.append(possible)
         for start, end in pairwise([*starts, len(record.words)]):
             part = slice(start, end)
             sent_starts = [True, *record.sent_starts[part][1:]]
@@ -240,14 +223,11 @@ def _token_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:
         yield number, ""
 
 
-def _is_comment(fields: Sequence[str], line: str, layout: Layout, columns: Optional[int]) -> bool:
-    if not is_comment(line) or layout.columns is not None:
-        return False
-    if "\t" in line and len(fields) == columns:
-        return False  # a token # whose tag is wrong
-    column = layout.tag_column
-    has_tag = -len(fields) <= column < len(fields) and layout.is_tag(fields[column])
-    return not has_tag
+def _is_comment(fields: Sequence[str], line: str, layout: Layout, columns: int) -> bool:
+    if not is_comment(line) or ("\t" in line and len(fields) == columns):
+        return False  # with tabs, it is a token # whose tag is wrong
+    tag = _column(fields, layout.tag_column)
+    return tag is None or not is_tag(tag)
 
 
 def is_comment(line: str) -> bool:
@@ -259,25 +239,29 @@ def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str
     """Return the word and the tag of a line with a number of columns. where (str): FILE:LINE."""
     fields = layout.split(line)
     if len(fields) != columns:
-        how = f"with {layout.separator!r} between them" if layout.separator else "as lines before"
         raise ValueError(
-            f"{where}: expected {columns} columns {how}, found {len(fields)} in {line!r}. "
-            "Correct the line."
+            f"{where}: expected {columns} columns as lines before, found {len(fields)} in "
+            f"{line!r}. Correct the line."
         )
     if len(fields) == 1:
         raise ValueError(
             f"{where}: expected a token and its tag, found one column in {line!r}. Correct the "
-            "line, or name what stands between columns."
+            "line: a tab or spaces separate columns."
         )
-    word = _column(fields, layout.token_column, "token", line, where)
-    tag = _column(fields, layout.tag_column, "tag", line, where)
+    word, tag = (_column(fields, column) for column in (layout.token_column, layout.tag_column))
+    if word is None or tag is None:
+        column = layout.token_column if word is None else layout.tag_column
+        raise ValueError(
+            f"{where}: expected {'a token' if word is None else 'a tag'} in {_name(column)}, but "
+            f"there are only {len(fields)} columns in {line!r}. Name another column."
+        )
     if not word.strip():
         raise ValueError(
             f"{where}: expected a token in {_name(layout.token_column)}, found {word!r} in "
             f"{line!r}. Correct the line."
         )
-    if not layout.is_tag(tag):
-        known = ", ".join(f"{prefix}-LABEL" for prefix in layout.prefixes)
+    if not is_tag(tag):
+        known = ", ".join(f"{prefix}-LABEL" for prefix in _PREFIXES)
         advice = "Correct the tag, or name another column."
         if re.fullmatch(r"[A-Za-z_]+", tag):
             advice = f"It has no prefix: name another column, or write I-{tag} if the tags are IO."
@@ -288,22 +272,14 @@ def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str
     return word, tag
 
 
-def _column(fields: Sequence[str], column: int, what: str, line: str, where: str) -> str:
-    if not -len(fields) <= column < len(fields):
-        raise ValueError(
-            f"{where}: expected a {what} in {_name(column)}, but there are only {len(fields)} "
-            f"columns in {line!r}. Name another column."
-        )
-    return fields[column]
+def _column(fields: Sequence[str], column: int) -> Optional[str]:
+    """Return a column, or None if the line has fewer."""
+    index = column - 1 if column > 0 else column
+    return fields[index] if -len(fields) <= index < len(fields) else None
 
 
 def _name(column: int) -> str:
-    """Name a column as people count them."""
-    if column == -1:
-        return "the last column"
-    if column == 0:
-        return "the first column"
-    return f"column {column + 1 if column >= 0 else column}"
+    return {1: "the first column", -1: "the last column"}.get(column, f"column {column}")
 
 
 def tagged_doc(

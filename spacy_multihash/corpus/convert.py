@@ -14,7 +14,6 @@ from spacy.util import filter_spans
 
 from .conll import (
     DOCSTART,
-    FULL_STOPS,
     Layout,
     Record,
     Scheme,
@@ -23,6 +22,7 @@ from .conll import (
     has_tokens,
     iob2_tags,
     is_comment,
+    is_tag,
     read_conll,
     read_tagged_json,
     tagged_doc,
@@ -54,10 +54,10 @@ _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 
 NO_WORDS = "text without words"
 NOT_ACCEPTED = f'text whose "answer" is not "{ACCEPT}"'
-NO_TEXT = "entity that does not end after its beginning"
+NO_TEXT = "entity that has no words"
 OUT_OF_TEXT = "entity that reaches beyond the text"
 NOT_ALIGNED = "entity that does not align with tokens"
-SPACE = "entity that begins or ends with whitespace"
+TRIMMED = "entity that begins or ends with whitespace"
 OVERLAP = "entity that overlaps a longer or an earlier one"
 WRONG_TEXT = "entity whose own text is another than that at its offsets"
 REJECTED = "entity that was rejected"
@@ -67,8 +67,8 @@ GLUED = "token with a blank in it"
 
 # The group of doc.spans that rejected entities are put into, for incorrect_spans_key of batch_ner.
 INCORRECT_SPANS = "incorrect_spans"
-# More labels of texts than that are a sign of a wrong column, and each doc has all of them.
-MAX_LABELS = 1000
+# So many labels, of fewer than two texts on average, are a sign of a wrong column.
+_MANY_LABELS = 20
 # A sentence with more tokens is a sign of missing blank lines.
 _LONG_SENTENCE = 1000
 # How offsets may count, besides characters, and what a hint says of it.
@@ -89,13 +89,10 @@ class Reading:
 
     format (Optional[Format]): Its format. None: by its suffix or first line.
     docs (Optional[str]): What becomes a document of a file with a token a line: "sentences",
-        "documents", "full-stops" or the most tokens. None: "documents" if the file begins so.
+        "documents", or the most tokens. None: "documents" if the file begins so.
     labels (Optional[Sequence[str]]): The tags that numbers stand for in JSON.
     layout, csv_layout: Where a line of CoNLL and a CSV file have what.
     offsets (str): What the offsets of entities are, as `in_characters` takes them.
-    trim (bool): Leave out whitespace at the ends of entities.
-    max_labels (int): The most different labels of texts.
-    strict (bool): Whether what would be left out is an error.
     """
 
     format: Optional[Format] = None
@@ -104,18 +101,14 @@ class Reading:
     layout: Layout = field(default_factory=Layout)
     csv_layout: CsvLayout = field(default_factory=CsvLayout)
     offsets: str = "characters"
-    trim: bool = False
-    max_labels: int = MAX_LABELS
-    strict: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse settings that are texts and none of those that there are."""
+        """Check the settings that are texts."""
         in_characters("", 0, 0, self.offsets)
-        rules = (None, "sentences", "documents", FULL_STOPS)
+        rules = (None, "sentences", "documents")
         if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", str(self.docs)):
             raise ValueError(
-                f"--docs must be sentences, documents, {FULL_STOPS} or a number of tokens, was: "
-                f"{self.docs}."
+                f"--docs must be sentences, documents or a number of tokens, was: {self.docs}."
             )
 
 
@@ -168,7 +161,6 @@ class Source:
 
     path: Path
     format: Format
-    strict: bool
     problems: list[Problem] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -184,12 +176,7 @@ class Source:
         raise NotImplementedError
 
     def note(self, line: int, what: str, detail: str) -> None:
-        """Keep a problem, or raise it as ValueError if all are errors."""
-        if self.strict and what != NOT_ACCEPTED:
-            raise ValueError(
-                f"{self.path}:{line}: found {what}: {detail}. Correct the line, or convert the "
-                "file without being strict."
-            )
+        """Keep a problem."""
         self.problems.append(Problem(line, what, detail))
 
 
@@ -220,8 +207,8 @@ class TaggedTokens(Source):
         if longest <= _LONG_SENTENCE:
             return ""
         return (
-            f"A sentence has {longest:,} tokens: there's no blank line in it. Cut documents with "
-            f"--docs {FULL_STOPS} or, for example, --docs 100"
+            f"A sentence has {longest:,} tokens: there's no blank line in it. Cut documents with, "
+            "for example, --docs 100"
         )
 
 
@@ -237,7 +224,6 @@ class AnnotatedTexts(Source):
     has_spans: bool = False
     labels: Sequence[str] = ()
     offsets: str = "characters"
-    trim: bool = False
 
     def __len__(self) -> int:
         """Count the texts."""
@@ -265,12 +251,12 @@ class AnnotatedTexts(Source):
                 self.note(item.line, UNSURE, f"{given.label} ({given.start} to {given.end})")
                 continue
             span, what, detail = self._find(doc, given)
-            if span is None:
+            if what:
                 self.note(item.line, what, detail)
-            elif given.answer == REJECT:
+            if span is not None and given.answer == REJECT:
                 rejected.append(span)
                 self.note(item.line, REJECTED, detail)
-            else:
+            elif span is not None:
                 spans.append(span)
         kept = filter_spans(spans)
         for span in spans:
@@ -282,26 +268,26 @@ class AnnotatedTexts(Source):
         return kept
 
     def _find(self, doc: Doc, given: TextSpan) -> tuple[Optional[Span], str, str]:
-        """Return the tokens of an entity, or None with what is wrong, and what stands there."""
+        """Return the tokens of an entity or None, what is wrong if anything, and what's there."""
         text, label = doc.text, given.label
         start, end = in_characters(text, given.start, given.end, self.offsets)
         if not 0 <= start < end <= len(text):
             what = OUT_OF_TEXT if given.start < given.end else NO_TEXT
             return None, what, f"{label} ({given.start} to {given.end} of {len(text)} characters)"
-        if self.trim and (trimmed := text[start:end].strip()):
-            start = text.index(trimmed, start)
-            end = start + len(trimmed)
         there = text[start:end]
+        words = there.strip()
         detail = f"{label} {there!r} ({given.start} to {given.end})"
         if given.text is not None and given.text.split() != there.split():
             return None, WRONG_TEXT, f"{detail}, and not {given.text!r}"
-        if there != there.strip():
-            return None, SPACE, detail
+        if not words:
+            return None, NO_TEXT, detail
+        start = text.index(words, start)
+        end = start + len(words)
         span = doc.char_span(start, end, label=label)
         if span is None:
             near = doc.char_span(start, end, alignment_mode="expand")
             return None, NOT_ALIGNED, f"{detail}, in {str(near)!r}"
-        return span, "", detail
+        return span, "" if words == there else TRIMMED, detail
 
     def hint(self, nlp: Language) -> str:
         """Say which offsets would fit, if most entities do not fit as they are."""
@@ -310,7 +296,7 @@ class AnnotatedTexts(Source):
         spans = [(doc, span) for doc, item in zip(docs, texts, strict=True) for span in item.spans]
 
         def fitting(offsets: str) -> int:
-            source = replace(self, offsets=offsets, problems=[])
+            source = replace(self, offsets=offsets)
             return sum(source._find(doc, span)[0] is not None for doc, span in spans)
 
         fit = {offsets: fitting(offsets) for offsets in ("characters", *_OFFSETS)}
@@ -361,7 +347,7 @@ def guess_format(path: Path, reading: Reading) -> Format:
         if not line.strip() or is_comment(line):
             continue
         fields = layout.split(line)
-        if fields[0] == DOCSTART or any(map(layout.is_tag, fields[1:])):
+        if fields[0] == DOCSTART or any(map(is_tag, fields[1:])):
             return "conll"
         if layout.split_piped(line):
             return "conll"
@@ -385,7 +371,7 @@ def _reads_index(path: Path, layout: Layout, records: Sequence[Record]) -> bool:
     As in CoNLL-U, 3-4 stands for two tokens, and 5.1 for one between two others.
     """
     words = (word for record in records for word in record.words)
-    if layout.token_column != 0 or not all(map(_INDEX.fullmatch, words)):
+    if layout.token_column != 1 or not all(map(_INDEX.fullmatch, words)):
         return False
     line = next(line for number, line in read_lines(path) if number == records[0].lines[0])
     return len(layout.split(line)) > 2
@@ -397,12 +383,10 @@ def _tagged_tokens(
     """Cut documents, and note odd tags and tokens."""
     if not records:
         raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
-    if reading.docs == FULL_STOPS:
-        records = list(cut_records(records, FULL_STOPS))
-    elif reading.docs and reading.docs.isdecimal():
+    if reading.docs and reading.docs.isdecimal():
         records = list(cut_records(records, int(reading.docs)))
     scheme, odd = find_scheme(records, path)
-    source = TaggedTokens(path, format_, reading.strict, records=records, scheme=scheme)
+    source = TaggedTokens(path, format_, records=records, scheme=scheme)
     for line, tag in odd:
         source.note(line, ODD_TAG, repr(tag))
     tokens = [(line, word) for r in records for line, word in zip(r.lines, r.words, strict=True)]
@@ -416,9 +400,7 @@ def _tagged_tokens(
 def _annotated_texts(path: Path, format_: Format, reading: Reading) -> AnnotatedTexts:
     """Read texts, and note those without words or that were not accepted."""
     texts = read_csv(path, reading.csv_layout) if format_ == "csv" else read_jsonl(path)
-    source = AnnotatedTexts(
-        path, format_, reading.strict, offsets=reading.offsets, trim=reading.trim
-    )
+    source = AnnotatedTexts(path, format_, offsets=reading.offsets)
     items = []
     for text in texts:
         if text.answer != ACCEPT:
@@ -430,7 +412,7 @@ def _annotated_texts(path: Path, format_: Format, reading: Reading) -> Annotated
     source.texts = items
     source.has_spans = any(text.spans for text in items)
     source.labels = sorted({label for text in items for label in text.cats})
-    _check_labels(path, source.labels, len(items), reading.max_labels)
+    _check_labels(path, source.labels, len(items))
     if not items:
         raise ValueError(f"{path}: expected texts, found none. Give another file.")
     if not source.has_spans and not source.labels:
@@ -448,7 +430,7 @@ def _annotated_texts(path: Path, format_: Format, reading: Reading) -> Annotated
     return source
 
 
-def _check_labels(path: Path, labels: Sequence[str], texts: int, max_labels: int) -> None:
+def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
     """Refuse labels of texts that look like something else."""
     some = ", ".join(map(repr, labels[:3]))
     tags = [label for label in labels if re.fullmatch(r"O|[BILUESMW]-\S+", label)]
@@ -457,11 +439,10 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int, max_labels: int
             f"{path}: expected labels of texts, found tags of tokens: {some}. Write a token and "
             "its tag on each line, as CoNLL, with blank lines between sentences."
         )
-    is_own = len(labels) >= 20 and len(labels) == texts
-    if is_own or len(labels) > max_labels:
+    if len(labels) >= _MANY_LABELS and 2 * len(labels) > texts:
         raise ValueError(
             f"{path}: found {len(labels):,} different labels in {texts:,} texts, such as {some}. "
-            "Name the column or key of the labels, or give --max-labels if there are so many."
+            "Name the column or key that has the labels."
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Optional
 
 ACCEPT = "accept"
 REJECT = "reject"
-DELIMITERS = (",", "\t", ";")
+DELIMITERS = (",", "\t", ";", "|")
 _KEYS = ("spans", "labels", "label", "cats")
 # Read where they are lists: what is accepted of a choice, and entities if nothing else has them.
 _ACCEPTED, _ENTITIES = "accept", "entities"
@@ -197,30 +197,18 @@ class CsvLayout:
     """Where a CSV file has what.
 
     text_column, label_column (str): The names of columns, in the header.
-    delimiter (Optional[str]): What stands between two fields. None: the comma, tab or semicolon
-        with which the header has both columns.
     label_separator (Optional[str]): What stands between the labels of a text that may have several
         or none. None: each text has one.
     """
 
     text_column: str = "text"
     label_column: str = "label"
-    delimiter: Optional[str] = None
     label_separator: Optional[str] = None
-
-    def __post_init__(self) -> None:
-        """Refuse a delimiter that csv does not take."""
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
-            raise ValueError(
-                "Expected one character as the delimiter, which is no quote and no end of a line, "
-                f"was: {self.delimiter!r}."
-            )
 
     def find_delimiter(self, header: str) -> Optional[str]:
         """Return the delimiter with which a header has both columns, or None."""
-        for delimiter in (self.delimiter,) if self.delimiter else DELIMITERS:
-            names = _column_names(header.split(delimiter))
-            if self.text_column in names and self.label_column in names:
+        for delimiter in DELIMITERS:
+            if {self.text_column, self.label_column} <= {*_column_names(header.split(delimiter))}:
                 return delimiter
         return None
 
@@ -475,7 +463,7 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
         raise ValueError(
             f"{path}:1: expected a header with the columns {layout.text_column!r} and "
             f"{layout.label_column!r}, found {header_line[:80]!r}. Add a header, or name the "
-            "columns and what stands between them."
+            "columns. A comma, tab, semicolon or | separates them."
         )
     rows = read_csv_rows(path, delimiter)
     header = _column_names(next(rows)[1])

@@ -68,19 +68,16 @@ def test_a_file_without_blank_lines_is_pointed_out_and_cut(tmp_path: Path) -> No
     result = invoke(path, tmp_path / "split", "--split", "0.8,0.2")
     assert result.exit_code == 1
     assert "There is 1 document, which --split can't part. A sentence has 1,200" in said(result)
-    for rule, docs in (("full-stops", 301), ("100", 12)):
-        result = invoke(path, tmp_path / "my.spacy", "--docs", rule, "--force")
-        assert f"documents {docs} tokens 1,200" in said(result)
-        assert "A sentence has" not in said(result)
+    result = invoke(path, tmp_path / "my.spacy", "--docs", "100", "--force")
+    assert "documents 12 tokens 1,200" in said(result) and "A sentence has" not in said(result)
     assert invoke(path, tmp_path / "s", "--docs", "100", "--split", "0.8,0.2").exit_code == 0
 
 
 def test_numbers_of_tags_are_named(tmp_path: Path) -> None:
     path = write(tmp_path, '{"tokens": ["Anna", "met"], "ner_tags": [1, 0]}\n', "my.jsonl")
     result = invoke(path, tmp_path / "my.spacy", "--labels", "O, B-PER")
-    assert "is lines of JSON with tags of IOB2" in said(result) and "entities 1 PER 1" in said(
-        result
-    )
+    assert "is lines of JSON with tags of IOB2" in said(result)
+    assert "entities 1 PER 1" in said(result)
     result = invoke(path, tmp_path / "my.spacy", "--labels", "O, B-PER")
     assert "exists. Give another OUTPUT, or --force" in said(result)
 
@@ -128,18 +125,6 @@ def test_other_offsets_are_named_and_read(
     assert [ent.text for ent in doc.ents] == ["Anna", "Rome"]
 
 
-def test_blanks_at_ends_are_named_and_trimmed(tmp_path: Path) -> None:
-    record = {"text": "Anna met  Bob today", "spans": [{"start": 9, "end": 13, "label": "PER"}]}
-    record["spans"].append({"start": 0, "end": 5, "label": "PER"})  # type: ignore[attr-defined]
-    path = write(tmp_path, srsly.json_dumps(record) + "\n", "my.jsonl")
-    result = invoke(path, tmp_path / "my.spacy")
-    assert result.exit_code == 1
-    assert "Left out without --trim: entity that begins or ends with whitespace (2)" in said(result)
-    assert invoke(path, tmp_path / "my.spacy", "--trim").exit_code == 0
-    (doc,) = read(tmp_path / "my.spacy")
-    assert [ent.text for ent in doc.ents] == ["Anna", "Bob"]
-
-
 def test_rejected_entities_are_kept_apart(tmp_path: Path) -> None:
     spans = [(0, 4, "accept"), (16, 20, "reject"), (9, 12, "ignore"), (0, 4, "reject")]
     record = {
@@ -179,9 +164,9 @@ def test_csv_is_split_with_a_seed(tmp_path: Path) -> None:
 
 
 def test_columns_and_labels_of_csv_can_be_named(tmp_path: Path) -> None:
-    path = write(tmp_path, "body|kinds\na|A/B\nb|\n", "my.csv")
-    options = ["--text-column", "body", "--label-column", "kinds", "--delimiter", "|"]
-    result = invoke(path, tmp_path / "my.spacy", *options, "--label-separator", "/")
+    path = write(tmp_path, "body,kinds\na,A/B\nb,\n", "my.csv")
+    options = ["--text-column", "body", "--label-column", "kinds", "--label-separator", "/"]
+    result = invoke(path, tmp_path / "my.spacy", *options)
     assert result.exit_code == 0, result.output
     assert "documents 2 tokens 2 labels of texts 2 A 1 B 1" in said(result)
 
@@ -208,10 +193,10 @@ def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -
         ("out", ["--split", "0.8,rest"], r"Expected numbers with commas .* was: '0.8,rest'"),
         ("out", ["--split", "0.8,0.3"], r"Expected two or three shares above 0 that add up to 1"),
         ("x.spacy", ["--lang", "nolanguage"], r"Can't import language nolanguage"),
-        ("x.spacy", ["--docs", "0"], "--docs must be sentences, documents, full-stops or a number"),
+        ("x.spacy", ["--docs", "0"], "--docs must be sentences, documents or a number"),
         ("x.spacy", ["--format", "csv"], r"my\.conll:1: expected a header with the columns"),
-        ("x.spacy", ["--tag-column", "0"], "Expected a column from 1 on, or from -1 at the end"),
-        ("x.spacy", ["--format", "jsonl", "--strict"], r"my\.conll:1: expected a JSON object"),
+        ("x.spacy", ["--tag-column", "0"], "Columns count from 1, or from -1 at the end"),
+        ("x.spacy", ["--format", "jsonl"], r"my\.conll:1: expected a JSON object"),
     ],
 )
 def test_a_bad_option_is_named_and_nothing_is_written(
@@ -259,6 +244,5 @@ def test_examples_of_the_docs_are_converted(
     page = (ROOT / "docs" / "your-data.md").read_text("utf8")
     (example,) = re.findall(rf"```{language}\n(.*?)```", page, re.S)
     path = write(tmp_path, example, f"my.{suffix}")
-    result = invoke(path, tmp_path / "my.spacy", "--lang", "en", "--strict")
-    assert result.exit_code == 0, result.output
-    assert counts in said(result)
+    result = invoke(path, tmp_path / "my.spacy", "--lang", "en")
+    assert counts in said(result) and "⚠" not in result.output

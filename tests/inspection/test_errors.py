@@ -13,7 +13,6 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.cli.convert import convert
-from spacy_multihash.corpus.convert import Reading
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.corpus.texts import write_json_lines
 from spacy_multihash.inspection.errors import (
@@ -367,8 +366,8 @@ def test_json_lines_are_read_by_convert(tool: Any, tmp_path: Path) -> None:
     found = find_mistakes(nlp, small_corpus())
     records = list(json_records(found, tool))
     write_json_lines(tmp_path / "wrong.jsonl", records)
-    reading = Reading(strict=True)
-    convert(tmp_path / "wrong.jsonl", tmp_path / "wrong.spacy", reading, lang="en")
+    done = convert(tmp_path / "wrong.jsonl", tmp_path / "wrong.spacy", lang="en")
+    assert done.source.problems == []
     docs = list(read_docs(tmp_path / "wrong.spacy", NLP.vocab))
     expected = small_corpus()[:3]
     assert [doc.text for doc in docs] == [doc.text for doc in expected]
