@@ -19,7 +19,7 @@ class Bags(NamedTuple):
 
     rows (M, K) int32: The rows of each symbol, token by token. The table must have them.
     weights (M, K) float32: Factors of the rows, or None.
-    ends (U,) int64, on the CPU: Where the symbols of each token end. None: each token has one.
+    ends (U,) int64, on the CPU: Where the symbols of each token end. None: a symbol a token.
     mean (bool): Whether sums are divided by the number of symbols.
     """
 
@@ -76,7 +76,7 @@ def scatter_sum(ops: Ops, dE: Array, bags: Bags, d_vectors: Array) -> None:
 
 
 def gather_dot(ops: Ops, E: Array, bags: Bags, d_vectors: Array) -> Array:
-    """Give the gradient of the weights, (M, K) float32, from that of the vectors, (U, W)."""
+    """Compute the gradient of the weights (M, K) from the gradient of the vectors (U, W)."""
     d_weights: Array = ops.alloc2f(*bags.rows.shape)
     kernels = kernels_for(E)
     if kernels is not None:

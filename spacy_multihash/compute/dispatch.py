@@ -1,4 +1,4 @@
-"""Which kernels compute on a CPU: those of an instruction set, or none (plain array code)."""
+"""Which kernels compute on a CPU: an instruction set's, or none (plain array code)."""
 
 import os
 from importlib import import_module
@@ -29,10 +29,10 @@ def kernels_for(array: Array) -> Optional[ModuleType]:
 
 
 def use_kernels(name: str) -> str:
-    """Compute with the kernels of an instruction set, and return the name of the former ones.
+    """Compute with the kernels of an instruction set, and return the name of the former kernels.
 
-    The choice is of the whole process. The environment variable SPACY_MULTIHASH_KERNELS gives the
-    first one; without it, the fastest that the machine has are chosen.
+    The choice holds for the whole process. At first it's the environment variable
+    SPACY_MULTIHASH_KERNELS, or else the fastest kernels that the machine has.
 
     name (str): "avx2", "baseline", or "none" for array code.
 

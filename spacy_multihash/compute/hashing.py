@@ -134,7 +134,7 @@ def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Arra
 
 
 def _alive(seed: int) -> int:
-    """Bring a seed into its range, and replace the dead one by another."""
+    """Bring a seed into its range, and replace the dead seed."""
     seed %= 2**32
     return seed if seed != DEAD_SEED else seed ^ _STRIDE
 

@@ -23,15 +23,15 @@ MAX_PIECES = 256  # training keeps the number of the largest piece in 8 bits
 def MaxoutNorm(nO: int, nI: Optional[int], *, nP: int = 3) -> Model[Floats2d, Floats2d]:
     """Take the largest of nP linear functions (maxout), and normalize each row of the result.
 
-    The function and the initial weights are those of thinc's Maxout(nO, nI, nP, normalize=True)
-    without dropout, in a single node.
+    The function and the initial weights are the same as with thinc's
+    Maxout(nO, nI, nP, normalize=True) without dropout, in a single node.
 
         Y = norm(max_p(X W_p + b_p)) * G + beta,  norm(y) = (y - mean(y)) / sqrt(var(y) + 1e-8)
 
     X (N, nI) float32 -> Y (N, nO) float32. W (nO, nP, nI), b (nO, nP), G (nO,), beta (nO,).
 
     nO (int): Width of the result.
-    nI (Optional[int]): Width of the input. None takes that of the sample at initialization.
+    nI (Optional[int]): Width of the input. None takes the width of the sample at initialization.
     nP (int): Number of pieces, 1 to 256.
 
     Raises ValueError for dimensions out of range, for an input or a gradient of another width, and
@@ -78,7 +78,7 @@ def forward(
 def init(
     model: Model[Floats2d, Floats2d], X: Optional[Floats2d] = None, Y: Optional[Floats2d] = None
 ) -> None:
-    """Draw W Glorot-uniform. The bias is zero, and the norm has a gain of one and no shift."""
+    """Draw W Glorot-uniform. The bias is 0, and the norm has a gain of 1 and no shift."""
     if X is not None and not model.has_dim("nI"):
         model.set_dim("nI", X.shape[1])
     nO, nP, nI = (model.get_dim(dim) for dim in ("nO", "nP", "nI"))

@@ -63,7 +63,7 @@ def is_exact(X: numpy.ndarray, found: Codes) -> bool:
 
 
 def is_rounded(X: numpy.ndarray, Y: numpy.ndarray, precision: Precision) -> bool:
-    """Tell whether an array is what codes of another one stand for."""
+    """Tell whether an array X has the numbers that the codes of Y stand for."""
     try:
         return is_exact(X, narrow(Y, precision))
     except ValueError:  # numbers that float16 does not hold
@@ -93,10 +93,10 @@ def to_bytes(X: numpy.ndarray, scales: numpy.ndarray) -> numpy.ndarray:
 
 
 def to_half(X: numpy.ndarray) -> numpy.ndarray:
-    """Return numbers as float16. Raises ValueError for one that it does not hold."""
+    """Return numbers as float16. Raises ValueError for numbers that are too large."""
     if numpy.abs(X).max(initial=0) > _LARGEST_HALF:
         raise ValueError(
-            f"float16 holds numbers up to {_LARGEST_HALF:,.0f}, but the table has a larger one. "
+            f"float16 holds numbers up to {_LARGEST_HALF:,.0f}, but the table has a larger number. "
             "Scale it first, or take int8."
         )
     return X.astype("float16")

@@ -25,11 +25,12 @@ class Part(NamedTuple):
 def set_threads(number: Optional[int]) -> Optional[int]:
     """Set how many threads share a batch on the CPU, in the whole process.
 
-    The results are the same to the last bit with any number of threads. A single doc has one.
+    The results are the same to the last bit with any number of threads. A doc has a single
+    thread.
 
-    number (Optional[int]): The number of threads. None takes that of the environment variables
-        SPACY_MULTIHASH_THREADS or OMP_NUM_THREADS; else one in a process of
-        `nlp.pipe(n_process=...)`, and otherwise one for each core.
+    number (Optional[int]): The number of threads. None takes it from the environment variable
+        SPACY_MULTIHASH_THREADS or OMP_NUM_THREADS. Without them, a process of
+        `nlp.pipe(n_process=...)` has a single thread, and other processes a thread for each core.
     RETURNS (Optional[int]): The former number.
 
     Raises ValueError for anything else.
@@ -61,7 +62,7 @@ def in_parts(
 ) -> None:
     """Apply a function to the parts [first, last) of a range, each in a thread.
 
-    rows (Optional[int]): The number of rows that the work is about; by default that of the range.
+    rows (Optional[int]): The number of rows that the work is about. None: of the range.
     """
     parts = _count_parts(number if rows is None else rows, number)
     if parts == 1:
