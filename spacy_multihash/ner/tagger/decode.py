@@ -5,16 +5,15 @@ All decoders keep to the tags that `biluo.may_follow` allows: no entity reaches 
 entity at `constraints.spaces`, and give O to the tokens of `constraints.outside`.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, Optional
+from typing import Optional
 
 import numpy
 from thinc.api import to_numpy
 
 from ...common.types import Array, Decoder
 from ...compute.dispatch import kernels_for
-from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, num_labels, tag_columns
-from .crf import Packed, pack
+from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, tag_columns
+from .crf import SplitTransitions, pack, split_kinds, split_transitions
 
 
 def decode(
@@ -80,7 +79,8 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     kernels = kernels_for(scores)
     if kernels is not None:
         return kernels.viterbi(scores, None, _bits(constraints), lengths)
-    return _viterbi(scores, pack(lengths), constraints, _hard_states(scores.shape[1]))
+    nO = scores.shape[1]
+    return _viterbi(scores, lengths, numpy.zeros((nO, nO)), constraints)
 
 
 def decode_crf(
@@ -103,7 +103,7 @@ def decode_crf(
     if kernels is not None:
         into = numpy.ascontiguousarray(transitions.T)
         return kernels.viterbi(scores, into, _bits(constraints), lengths.astype("int64"))
-    return _viterbi(scores, pack(lengths), constraints, _learned_states(transitions))
+    return _viterbi(scores, lengths, transitions, constraints)
 
 
 def _bits(constraints: Constraints) -> numpy.ndarray:
@@ -112,96 +112,43 @@ def _bits(constraints: Constraints) -> numpy.ndarray:
     return starts + 2 * spaces.view("uint8") + 4 * outside.view("uint8")
 
 
-class _States(NamedTuple):
-    """The S states between two tokens, and before and after a sequence.
-
-    before (nO,) int64: The state that comes before a tag.
-    after (S, nO) float64: The score of the state coming after each tag; -inf where it may not.
-    first (S,) float64: The score of being in the state before a sequence.
-    last: The state after a sequence.
-    leave: From sums of scores up to tags to those up to the states after them, (A, nO) -> (A, S).
-        That is the maximum over tags of sums[:, None] + after, in less time.
-    """
-
-    before: numpy.ndarray
-    after: numpy.ndarray
-    first: numpy.ndarray
-    last: int
-    leave: Callable[[numpy.ndarray], numpy.ndarray]
-
-
-def _hard_states(nO: int) -> _States:
-    """Build states without scores: 0 is outside, and 1 + l is inside an entity of label l."""
-    C, columns = num_labels(nO), tag_columns(nO)
-    closing = columns.OLU
-    inside = numpy.arange(1, 1 + C)
-    before = numpy.zeros(nO, dtype="int64")
-    before[columns.I] = before[columns.L] = inside
-    after = numpy.full((1 + C, nO), -numpy.inf)
-    after[0, closing] = 0
-    after[1:, columns.B] = after[1:, columns.I] = numpy.where(numpy.eye(C), 0, -numpy.inf)
-    first = numpy.where(numpy.arange(1 + C) == 0, 0, -numpy.inf)
-
-    def leave(sums: numpy.ndarray) -> numpy.ndarray:
-        states = numpy.empty((len(sums), 1 + C))
-        sums[:, closing].max(axis=1, out=states[:, 0])
-        numpy.maximum(sums[:, columns.B], sums[:, columns.I], out=states[:, 1:])
-        return states
-
-    return _States(before, after, first, 0, leave)
-
-
-def _learned_states(transitions: numpy.ndarray) -> _States:
-    """Build states with transitions: before each tag the state of its number, at the end state nO.
-
-    Any of O, L and U may come before each of O, B, U and the end, so their maximum is over a dense
-    array. Only B and I of a label may come before its I or L, which stay out of that array.
-    """
-    nO = len(transitions)
-    columns, allowed = tag_columns(nO), may_follow(nO)
-    closing, opening = columns.OLU, numpy.append(columns.OBU, nO)
-    end = numpy.where(allowed[:, OUTSIDE], 0, -numpy.inf)
-    after = numpy.vstack([numpy.where(allowed, transitions, -numpy.inf).T, end])
-    first = numpy.where(numpy.append(allowed[OUTSIDE], True), 0, -numpy.inf)
-    between = after[numpy.ix_(opening, closing)]
-    within = [
-        (to, after[to, columns.B].diagonal(), after[to, columns.I].diagonal())
-        for to in (columns.I, columns.L)
-    ]
-
-    def leave(sums: numpy.ndarray) -> numpy.ndarray:
-        states = numpy.empty((len(sums), nO + 1))
-        states[:, opening] = (sums[:, None, closing] + between).max(axis=2)
-        for to, from_B, from_I in within:
-            states[:, to] = numpy.maximum(sums[:, columns.B] + from_B, sums[:, columns.I] + from_I)
-        return states
-
-    return _States(numpy.arange(nO), after, first, nO, leave)
-
-
 def _viterbi(
-    scores: numpy.ndarray, packed: Packed, constraints: Constraints, states: _States
+    scores: numpy.ndarray,
+    lengths: numpy.ndarray,
+    transitions: numpy.ndarray,
+    constraints: Constraints,
 ) -> numpy.ndarray:
     """Find the best tags (N,) of sequences, all side by side, in two loops over their steps."""
+    packed, split = pack(lengths), split_transitions(transitions)
+    allowed = may_follow(len(transitions))
+    into = numpy.where(allowed, transitions, -numpy.inf).T
     # Sums over long sequences have thousands of scores
     sums = scores[packed.order].astype("float64")
     constraints = Constraints(*(values[packed.order] for values in constraints))
     (rows,) = numpy.nonzero(constraints.starts | constraints.spaces | constraints.outside)
     sums[rows] = _rule_out(sums, constraints, rows)
-    reached = numpy.tile(states.first, (packed.num_sequences, 1))
-    for t in range(packed.num_steps):
-        step = packed.step(t)
-        sums[step] += reached[: packed.sizes[t], states.before]
-        reached = states.leave(sums[step])
+    for t in range(1, packed.num_steps):
+        earlier = sums[packed.step(t - 1)][: packed.sizes[t]]
+        sums[packed.step(t)] += _follow_best(earlier, split)
     best = numpy.zeros(len(sums), dtype="int64")
-    state = numpy.full(packed.num_sequences, states.last)
+    after = numpy.tile(numpy.where(allowed[:, OUTSIDE], 0, -numpy.inf), (packed.num_sequences, 1))
     for t in reversed(range(packed.num_steps)):
         step, size = packed.step(t), packed.sizes[t]
-        best[step] = (sums[step] + states.after[state[:size]]).argmax(axis=1)
-        state[:size] = states.before[best[step]]
+        best[step] = (sums[step] + after[:size]).argmax(axis=1)
+        after[:size] = into[best[step]]
     tags = numpy.empty_like(best)
     tags[packed.order] = best
     return tags
+
+
+def _follow_best(sums: numpy.ndarray, transitions: SplitTransitions) -> numpy.ndarray:
+    """Find the best sum up to each tag, from those up to the tags before it: (A, nO) -> (A, nO)."""
+    reached = numpy.empty_like(sums)
+    between = sums[:, transitions.sources, None] + transitions.between
+    reached[:, transitions.targets] = between.max(axis=1)
+    within = split_kinds(sums[:, transitions.within_sources])[:, :, None] + transitions.within
+    reached[:, transitions.within_targets] = within.max(axis=1).reshape(len(sums), -1)
+    return reached
 
 
 def _rule_out(
