@@ -58,6 +58,5 @@ DocsEncoder = Model[list[DocLike], list[Floats2d]]
 TokenTagger = Model[list[DocLike], Floats3d]
 # Settings of tagger_ner: from scores to tags.
 Decoder = Literal["greedy", "constrained", "crf"]
-# Settings of batch_ner: which sequence of actions, and what a probability of an entity is.
+# Settings of batch_ner: which sequence of actions.
 TransitionDecoder = Literal["greedy", "best"]
-TransitionConfidence = Literal["exact"]

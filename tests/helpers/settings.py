@@ -150,7 +150,6 @@ RULES: dict[str, dict[str, IsGood]] = {
         "spacy_gradient": is_flag,
         "decoder": is_one_of("greedy", "best"),
         "spans_key": lambda value: value is None or type(value) is str,
-        "confidence": is_one_of("exact"),
         "candidates_above": or_none(number(lambda value: 0 < value <= 1)),
         "temperature": is_positive,
     },
@@ -307,7 +306,6 @@ _GOOD_OF_BATCH_NER: dict[str, st.SearchStrategy[Any]] = {
     "state_dropout": st.sampled_from([0, 0.0, 0.1, 0.999]),
     "spacy_gradient": _FLAG,
     "decoder": st.sampled_from(["greedy", "best"]),
-    "confidence": st.just("exact"),
     "candidates_above": st.sampled_from([None, 0.001, 0.5, 1, 1.0]),
 }
 _ONE_EACH: dict[str, st.SearchStrategy[Any]] = {

@@ -12,7 +12,8 @@ from spacy.pipeline import TrainablePipe
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from thinc.api import Config, Model
 
-from ...common.types import TransitionConfidence, TransitionDecoder
+from ...common.removed import RemovedSetting, with_removed_settings
+from ...common.types import TransitionDecoder
 from .settings import Settings
 
 DEFAULT_CONFIG = """
@@ -52,6 +53,7 @@ subword_features = true
     default_config={**Config().from_str(DEFAULT_CONFIG)["batch_ner"], **asdict(Settings())},
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
+@with_removed_settings("batch_ner", confidence=RemovedSetting("exact", 'Set confidence = "exact".'))
 def make_batch_ner(
     nlp: Language,
     name: str,
@@ -67,7 +69,6 @@ def make_batch_ner(
     spacy_gradient: bool,
     decoder: TransitionDecoder,
     spans_key: Optional[str],
-    confidence: TransitionConfidence,
     candidates_above: Optional[float],
     temperature: float,
 ) -> TrainablePipe:
@@ -98,7 +99,6 @@ def make_batch_ner(
         spacy_gradient=spacy_gradient,
         decoder=decoder,
         spans_key=spans_key,
-        confidence=confidence,
         candidates_above=candidates_above,
         temperature=temperature,
     )

@@ -11,7 +11,7 @@ from ...common.checks import (
     is_number,
     setting_error,
 )
-from ...common.types import TransitionConfidence, TransitionDecoder
+from ...common.types import TransitionDecoder
 from ..recognizer import check_temperature
 
 
@@ -26,11 +26,10 @@ class Settings:
     decoder (str): "greedy" takes the best action of each state, as spaCy's ner does. "best" takes
         the most probable sequence of actions.
     spans_key (Optional[str]): Where in doc.spans to put the entities as well, with their
-        probabilities in `attrs["scores"]`, (number of entities,) float32. Entities that the doc had
-        before have probability 1, and the probabilities of others are conditional on them. Null
-        puts none there.
-    confidence (str): Which probability to compute. "exact", the only choice, is the share of all
-        sequences of actions that have the entity.
+        probabilities in `attrs["scores"]`, (number of entities,) float32. A probability is the
+        share of all sequences of actions that have the entity. Entities that the doc had before
+        have probability 1, and the probabilities of others are conditional on them. Null puts none
+        there.
     candidates_above (Optional[float]): Also put other possible entities into doc.spans[spans_key],
         if their probability is at least this. Null adds none.
     temperature (float): Divides the scores before they become probabilities. It changes
@@ -41,7 +40,6 @@ class Settings:
     spacy_gradient: bool = False
     decoder: TransitionDecoder = "greedy"
     spans_key: Optional[str] = None
-    confidence: TransitionConfidence = "exact"
     candidates_above: Optional[float] = None
     temperature: float = 1.0
 
@@ -51,7 +49,6 @@ class Settings:
         check_share(where, "state_dropout", self.state_dropout)
         check_flag(where, "spacy_gradient", self.spacy_gradient)
         check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
-        check_choice(where, "confidence", self.confidence, get_args(TransitionConfidence))
         check_string(where, "spans_key", self.spans_key)
         check_temperature(where, self.temperature)
         above = self.candidates_above

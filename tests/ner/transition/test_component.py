@@ -64,7 +64,7 @@ def as_other(nlp: Language) -> Language:
         settings["factory"] = "batch_ner"
     else:
         settings["factory"] = "ner"
-        for name in Settings.__dataclass_fields__:
+        for name in (*Settings.__dataclass_fields__, "confidence"):
             settings.pop(name, None)
         for name in ("beam_width", "beam_density", "beam_update_prob"):
             settings.pop(name)
@@ -109,7 +109,7 @@ def test_default_settings_are_those_of_ner_and_ours() -> None:
     theirs.pop("factory")
     of_beams = {"beam_width": 1, "beam_density": 0.0, "beam_update_prob": 0.0}
     assert of_beams.items() <= ours.items()
-    added = set(Settings.__dataclass_fields__)
+    added = {*Settings.__dataclass_fields__, "confidence"}
     assert {name for name in ours if name not in theirs} == added
     same = set(theirs) - {"beam_width", "beam_density", "beam_update_prob"}
     assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}
