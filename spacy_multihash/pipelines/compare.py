@@ -61,27 +61,15 @@ def _annotations(docs: Sequence[Doc]) -> dict[str, set[Any]]:
     return kinds
 
 
-class Run(NamedTuple):
-    """The docs that a pipeline annotated, and its speed in tokens per second."""
-
-    docs: list[Doc]
-    speed: float
-
-
-def run(nlp: Language, texts: Sequence[str]) -> Run:
-    """Let a pipeline annotate texts, and then measure its speed on them.
+def measure_gain(before: Language, after: Language, texts: Sequence[str]) -> Gain:
+    """Let two pipelines annotate the same texts, and compare the annotations and the speed.
 
     Raises ValueError if the texts have no tokens.
     """
-    docs = list(nlp.pipe(texts))
-    return Run(docs, *tokens_per_second([nlp], texts))
-
-
-def compare_runs(before: Run, after: Run) -> Gain:
-    """Compare the speed and the annotations of two pipelines on the same texts."""
-    shares = shares_kept(before.docs, after.docs)
-    num_tokens = sum(map(len, before.docs))
-    return Gain(len(before.docs), num_tokens, before.speed, after.speed, shares)
+    docs = list(before.pipe(texts))
+    shares = shares_kept(docs, list(after.pipe(texts)))
+    speeds = tokens_per_second([before, after], texts)
+    return Gain(len(docs), sum(map(len, docs)), *speeds, shares)
 
 
 def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
@@ -94,8 +82,8 @@ def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[floa
     return max(changes, default=None)
 
 
-def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> list[float]:
-    """Let pipelines annotate texts in turns, and return the median speed of each.
+def speed_sample(nlp: Language, texts: Sequence[str]) -> tuple[list[str], int]:
+    """Take the first texts, as many as speed is measured on; count their tokens.
 
     Raises ValueError without tokens.
     """
@@ -103,9 +91,18 @@ def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> li
     for text in texts:
         if num_tokens < SPEED_TOKENS:
             sample.append(text)
-            num_tokens += len(pipelines[0].make_doc(text))
+            num_tokens += len(nlp.make_doc(text))
     if not num_tokens:
         raise ValueError("The texts have no tokens. Give texts with words.")
+    return sample, num_tokens
+
+
+def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> list[float]:
+    """Let pipelines annotate texts in turns, and return the median speed of each.
+
+    Raises ValueError without tokens.
+    """
+    sample, num_tokens = speed_sample(pipelines[0], texts)
     seconds: list[list[float]] = [[] for _ in pipelines]
     for _ in range(ROUNDS):
         for nlp, measured in zip(pipelines, seconds, strict=True):
