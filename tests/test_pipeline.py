@@ -1,10 +1,7 @@
 """The embeddings in whole pipelines: train, pretrain, source, save, load, package, and odd docs."""
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,6 @@ import srsly
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.cli.train import train as train_cli
 from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
-from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
@@ -30,12 +26,11 @@ from spacy_multihash import (
     build_multi_hash_embed_v1,
     find_tables,
     set_tables,
-    spacy_seeds,
 )
 from spacy_multihash.embed.find import rows_of
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import CALLBACK, small_config, write_corpus
-from tests.helpers.several_vectors import floret_of, save_floret, vectors_of
+from tests.helpers.several_vectors import save_floret
 
 WIDTH = 16
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
@@ -179,28 +174,6 @@ def test_training_learns_the_sentences(nlp: Language) -> None:
     assert_learnt(nlp)
 
 
-def test_saved_pipeline_predicts_the_same_in_another_process(
-    nlp: Language, trained: Path, tmp_path: Path
-) -> None:
-    code = (
-        "import sys, numpy, spacy, srsly\n"
-        "nlp = spacy.load(sys.argv[1])\n"
-        "docs = list(nlp.pipe(srsly.read_json(sys.argv[2])))\n"
-        "numpy.savez(sys.argv[3], *[doc.tensor for doc in docs])\n"
-        "ents = [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]\n"
-        "srsly.write_json(sys.argv[4], ents)\n"
-    )
-    names = ["texts.json", "vectors.npz", "ents.json"]
-    texts, vectors, ents = (tmp_path / name for name in names)
-    srsly.write_json(texts, TEXTS)
-    subprocess.run([sys.executable, "-c", code, trained, texts, vectors, ents], check=True)
-    docs = list(nlp.pipe(TEXTS))
-    with numpy.load(vectors) as arrays:
-        assert_same_vectors(list(arrays.values()), [doc.tensor for doc in docs])
-    expected = [[[ent.text, ent.label_] for ent in doc.ents] for doc in docs]
-    assert srsly.read_json(ents) == expected
-
-
 # Pretraining
 
 
@@ -233,20 +206,6 @@ def test_pretrained_weights_are_those_that_training_starts_from(
 
 
 # Frozen, sourced, copied
-
-
-def test_frozen_tok2vec_keeps_its_weights_and_annotates(
-    kind: str, corpus: Path, trained: Path, tmp_path: Path
-) -> None:
-    config = make_config(kind, corpus)
-    config["components"]["tok2vec"] = {"source": str(trained)}
-    config["training"]["frozen_components"] = ["tok2vec"]
-    config["training"]["annotating_components"] = ["tok2vec"]
-    config["training"]["seed"] = 5
-    train(init_nlp(config), tmp_path)
-    result = spacy.load(tmp_path / "model-best")
-    assert_same_vectors(token_vectors(result), token_vectors(spacy.load(trained)))
-    assert_learnt(result)
 
 
 def test_sourced_components_are_trained_further(
@@ -282,14 +241,6 @@ def test_sourced_tables_are_kept_when_the_corpus_is_another(
     assert_same_predictions(init_nlp(config), spacy.load(trained))
 
 
-def test_replaced_listeners_survive_saving(nlp: Language, tmp_path: Path) -> None:
-    expected = entities_of(nlp)
-    nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
-    nlp.remove_pipe("tok2vec")
-    nlp.to_disk(tmp_path)
-    assert entities_of(spacy.load(tmp_path)) == expected
-
-
 # Saving, and several processes
 
 
@@ -311,13 +262,6 @@ def test_pipeline_goes_to_disk_bytes_and_pickles_and_back(
 
 
 # Python 3.12 and later warn of fork in a process with threads; multiprocessing is spaCy's.
-@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
-def test_two_processes_predict_the_same_as_one(nlp: Language) -> None:
-    ones = list(nlp.pipe(TEXTS * 3, batch_size=4, n_process=1))
-    twos = list(nlp.pipe(TEXTS * 3, batch_size=4, n_process=2))
-    assert_same_vectors([doc.tensor for doc in twos], [doc.tensor for doc in ones])
-    for two, one in zip(twos, ones, strict=True):
-        assert two.to_json() == one.to_json()
 
 
 # The embedding alone
@@ -356,28 +300,6 @@ def test_spans_have_the_vectors_of_their_docs(kind: str) -> None:
         assert_allclose(vectors, others, atol=1e-6)
 
 
-BATCHES = {
-    "no docs": [],
-    "all docs empty": ["", "", ""],
-    "some docs empty": ["", "Rome fell", ""],
-    "docs of one token": ["Rome", "fell", "Rome"],
-}
-
-
-@pytest.mark.parametrize("texts", BATCHES.values(), ids=BATCHES.keys())
-def test_odd_batches_go_forward_and_back(kind: str, texts: list[str]) -> None:
-    whole = make_docs("Anna met Anna in Rome . fell")
-    model = build_embed(kind, whole)
-    alone = dict(zip([token.text for token in whole[0]], model.predict(whole)[0], strict=True))
-    docs = make_docs(*texts)
-    vectors, backprop = model.begin_update(docs)
-    assert all(v.dtype == numpy.float32 for v in vectors)
-    for doc, found in zip(docs, vectors, strict=True):
-        expected = numpy.array([alone[token.text] for token in doc]).reshape(len(doc), WIDTH)
-        assert_allclose(found, expected, atol=1e-6)
-    assert backprop([numpy.ones_like(v) for v in vectors]) == []
-
-
 @pytest.mark.parametrize("text", ["", "\n\n \t", "\u200b", "😀", "a" * 10000])
 def test_pipeline_takes_any_text(nlp: Language, text: str) -> None:
     doc = nlp(text)
@@ -391,38 +313,6 @@ def test_pipeline_takes_any_text(nlp: Language, text: str) -> None:
 # Attributes
 
 
-LEXICAL = ["NORM", "LOWER", "ORTH", "PREFIX", "SHAPE", "LENGTH", "IS_ALPHA", "LIKE_NUM", "IS_STOP"]
-OF_TOKENS = ["SPACY", "POS", "TAG", "LEMMA", "ENT_TYPE", "MORPH", "SENT_START"]
-
-
-@pytest.fixture
-def annotated() -> list[Doc]:
-    words = ["Anna", "saw", "12", "cats", "and", "Anna", "saw", "."]
-    doc = Doc(
-        spacy.blank("en").vocab,
-        words=words,
-        spaces=[True] * 6 + [False] * 2,
-        pos=["PROPN", "VERB", "NUM", "NOUN", "CCONJ", "PROPN", "NOUN", "PUNCT"],
-        tags=["NNP", "VBD", "CD", "NNS", "CC", "NNP", "NN", "."],
-        lemmas=["Anna", "see", "12", "cat", "and", "Anna", "saw", "."],
-        morphs=["", "Tense=Past", "", "Number=Plur", "", "", "Number=Sing", ""],
-        ents=["B-PER", "O", "O", "O", "O", "B-PER", "O", "O"],
-        sent_starts=[True] + [False] * 7,
-    )
-    return [doc]
-
-
-@pytest.mark.parametrize("attr", LEXICAL + OF_TOKENS)
-def test_any_attribute_tells_tokens_apart(kind: str, attr: str, annotated: list[Doc]) -> None:
-    model = build_embed(kind, annotated, [attr])
-    (vectors,) = model.predict(annotated)
-    values = annotated[0].to_array([attr]).ravel()
-    equal = values[:, None] == values[None]
-    same = (abs(vectors[:, None] - vectors[None]) < 1e-6).all(axis=2)
-    assert_array_equal(same, equal)
-    assert not equal.all()
-
-
 def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
     (doc,) = make_docs("gonna gonna gonna")
     doc[1].norm_ = "going"
@@ -432,25 +322,6 @@ def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
 
 
 # Static vectors
-
-
-@pytest.fixture(params=["words", "floret"])
-def with_vectors(request: pytest.FixtureRequest) -> list[Doc]:
-    """Docs whose vocab has vectors, of both kinds in turn: Rome and Anna, or of all letters."""
-    nlp = spacy.blank("en")
-    words = vectors_of(nlp, ["Rome", "Anna", "unused"], 6)
-    nlp.vocab.vectors = words if request.param == "words" else floret_of(nlp, 6)
-    texts = ["Anna met Anna in Rome .", "", "Strange words fell in Rome rome", "One"]
-    return make_docs(*texts, vocab=nlp.vocab)
-
-
-def test_static_vectors_give_the_predictions_of_spacy(with_vectors: list[Doc]) -> None:
-    predicted = []
-    for build in (MultiHashEmbed, partial(build_multi_hash_embed_v1, seeds=spacy_seeds(4))):
-        fix_random_seed(3)
-        model = build(WIDTH, ATTRS, ROWS, True).initialize(X=with_vectors)
-        predicted.append(numpy.vstack(model.predict(with_vectors)))
-    assert_allclose(*predicted, atol=1e-5)
 
 
 def test_pipeline_with_static_vectors_survives_saving(

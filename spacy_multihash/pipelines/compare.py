@@ -68,8 +68,8 @@ def measure_gain(before: Language, after: Language, texts: Sequence[str]) -> Gai
     """
     docs = list(before.pipe(texts))
     shares = shares_kept(docs, list(after.pipe(texts)))
-    speeds = tokens_per_second([before, after], texts)
-    return Gain(len(docs), sum(map(len, docs)), *speeds, shares)
+    speed, new_speed = tokens_per_second([before, after], texts)
+    return Gain(len(docs), sum(map(len, docs)), speed, new_speed, shares)
 
 
 def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:

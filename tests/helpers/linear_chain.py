@@ -87,7 +87,7 @@ class Batch:
 batches = st.builds(
     Batch,
     st.lists(st.integers(0, 4), max_size=4),
-    st.integers(1, 2),
+    st.integers(0, 2),
     scale=st.sampled_from([0.0, 2.0, 500.0]),
     missing=st.sampled_from([0.0, 0.5, 1.0]),
     seed=st.integers(0, 2**32 - 1),

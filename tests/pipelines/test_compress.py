@@ -14,10 +14,8 @@ from numpy.testing import assert_array_equal
 from spacy.language import Language
 from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
-from spacy.util import RegistryError, registry
 from thinc.api import Config, Linear, Model, Shim, chain
 
-from spacy_multihash import accelerate
 from spacy_multihash.pipelines.compress import (
     LeftOut,
     Precisions,
@@ -262,17 +260,6 @@ def test_config_sources_components_of_a_pipeline_with_compressed_vectors(tmp_pat
     assert [tags for tags, _ in predictions(nlp)] == [tags for tags, _ in predictions(found)]
 
 
-def test_accelerated_pipeline_is_compressed_and_the_other_way_round(tmp_path: Path) -> None:
-    nlp = built("words")
-    found = small(nlp, tmp_path / "small")
-    accelerate(nlp)
-    fast = small(nlp, tmp_path / "fast")
-    assert accelerate(found).replaced
-    assert predictions(found) == predictions(fast)
-    found.to_disk(tmp_path / "small_fast")
-    assert predictions(spacy.load(tmp_path / "small_fast")) == predictions(fast)
-
-
 def test_callback_that_was_there_is_called_and_overrides_are_taken(tmp_path: Path) -> None:
     nlp = built()
     nlp.config["nlp"]["after_creation"] = {"@callbacks": "test_mark.v1"}
@@ -291,22 +278,6 @@ def test_callback_that_was_there_is_called_and_overrides_are_taken(tmp_path: Pat
     again = spacy.load(tmp_path / "again", config={"training.seed": 7})
     assert again.meta["marked"]
     assert again.config["training"]["seed"] == 7
-
-
-def test_pipeline_names_a_function_of_ours_where_the_package_is_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compress(built("none", "batch_ner"), tmp_path / "small", Precisions())
-    kind = type(registry.vectors)
-    find = kind._get_entry_points
-    monkeypatch.setattr(
-        kind,
-        "_get_entry_points",
-        lambda self: [p for p in find(self) if not p.value.startswith("spacy_multihash.")],
-    )
-    message = r"\[E893\] Could not find function 'spacy-multihash\.CompressedVectors\.v1' in"
-    with pytest.raises(RegistryError, match=message):
-        spacy.load(tmp_path / "small")
 
 
 def test_strings_that_no_component_needs_are_left_out(tmp_path: Path) -> None:

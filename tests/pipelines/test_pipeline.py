@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from spacy.language import Language
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
-from spacy.training import Example
 from thinc.api import SGD, Model, NumpyOps, Ops, chain, fix_random_seed, noop, to_numpy
 
 from spacy_multihash.compute.ops import KernelOps
@@ -203,14 +202,6 @@ def test_sourced_component_is_accelerated(nlp: Language, tmp_path: Path) -> None
     ]
 
 
-def test_replaced_listener_is_accelerated(tmp_path: Path) -> None:
-    nlp = build(with_listener())
-    nlp.replace_listeners("tok2vec", "tagger", ["model.tok2vec"])
-    assert len(entries(assert_accelerates(nlp, tmp_path))) == 4
-    embeds = [node for node in walk(nlp) if node.name == "multi_hash_embed"]
-    assert len(embeds) == 2
-
-
 def test_uninitialized_pipeline_is_accelerated() -> None:
     ours, theirs = (make({"tagger": tagger(TOK2VEC)}) for _ in range(2))
     assert len(accelerate(ours).replaced) == 2
@@ -286,26 +277,6 @@ def test_default_config_is_accelerated(factory: str) -> None:
     assert done.replaced
     assert done.left == []
     assert "hashembed" not in names(nlp)
-
-
-def test_text_classifier_predicts_the_same(tmp_path: Path) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("textcat")
-    examples = [
-        Example.from_dict(nlp.make_doc(text), {"cats": {"A": i % 2, "B": 1 - i % 2}})
-        for i, text in enumerate(TEXTS[:4])
-    ]
-    sgd = nlp.initialize(lambda: examples)
-    nlp.update(examples, sgd=sgd)
-    before = [doc.cats for doc in nlp.pipe(TEXTS)]
-    assert entries(accelerate(nlp)) == [
-        "textcat.model.tok2vec.embed",
-        "textcat.model.tok2vec.encode",
-    ]
-    nlp.to_disk(tmp_path / "nlp")
-    for pipeline in (nlp, spacy.load(tmp_path / "nlp")):
-        for doc, cats in zip(pipeline.pipe(TEXTS), before, strict=True):
-            assert doc.cats == pytest.approx(cats, abs=1e-4)
 
 
 def test_layer_that_components_share_is_replaced_by_one() -> None:

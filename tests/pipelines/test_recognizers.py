@@ -144,20 +144,6 @@ def test_ner_stays_if_it_is_to_be_kept(nlp: Language) -> None:
     assert replaced(accelerate(nlp)) == [("ner", "ner", "batch_ner")]
 
 
-def test_pipeline_with_nothing_but_a_recognizer_to_replace_is_saved(tmp_path: Path) -> None:
-    embed = {"@architectures": "spacy.CharacterEmbed.v2", "include_static_vectors": False}
-    embed |= {"width": 16, "rows": 20, "nM": 4, "nC": 4}
-    mish = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 16, "depth": 1}
-    own = {**TOK2VEC, "embed": embed, "encode": {**mish, "window_size": 1}}
-    nlp = drawn({"ner": ner(own)})
-    expected = predictions(nlp)
-    done = accelerate(nlp)
-    assert [e.component for e in done.replaced] == ["ner"]
-    nlp.to_disk(tmp_path)
-    for pipeline in (nlp, spacy.load(tmp_path)):
-        assert predictions(pipeline) == expected
-
-
 # What the pipeline keeps of its components
 
 
@@ -176,17 +162,6 @@ def test_place_and_disabled_components_stay(tmp_path: Path) -> None:
         assert pipeline.pipe_factories["other"] == "batch_ner"
         pipeline.enable_pipe("other")
         assert predictions(pipeline)
-
-
-def test_training_goes_on_beside_frozen_components(nlp: Language) -> None:
-    accelerate(nlp)
-    sgd = nlp.resume_training()
-    before, others = pipe(nlp).model.to_bytes(), pipe(nlp, "tagger").model.to_bytes()
-    for _ in range(3):
-        losses = nlp.update(gold(nlp), sgd=sgd, exclude=["tagger"])
-    assert losses["ner"] > 0
-    assert pipe(nlp).model.to_bytes() != before
-    assert pipe(nlp, "tagger").model.to_bytes() == others
 
 
 def test_source_in_memory_keeps_its_ner_and_its_entities() -> None:
@@ -211,17 +186,6 @@ def test_listeners_and_the_analysis_of_pipes_know_the_new_component(nlp: Languag
     nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
     assert tok2vec.listening_components == ["tagger"]
     assert entities(nlp) > 3
-
-
-def test_variables_of_the_config_stay(tmp_path: Path) -> None:
-    variable = "${components.one.update_with_oracle_cut_size}"
-    one = {**ner(CNN), "update_with_oracle_cut_size": 9}
-    nlp = build({"one": one, "two": {**ner(CNN), "update_with_oracle_cut_size": variable}})
-    accelerate(nlp)
-    nlp.to_disk(tmp_path)
-    for pipeline in (nlp, spacy.load(tmp_path)):
-        assert pipeline.config["components"]["two"]["update_with_oracle_cut_size"] == variable
-        assert pipe(pipeline, "two").cfg["update_with_oracle_cut_size"] == 9
 
 
 # What is left

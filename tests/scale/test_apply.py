@@ -4,10 +4,8 @@ import errno
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from spacy_multihash.corpus.texts import write_json_lines
 from spacy_multihash.scale.apply import Result as Applied
 from spacy_multihash.scale.apply import Shard, is_done
 from tests.helpers.cli import said
-from tests.helpers.cluster import wait_for_workers, wait_until
+from tests.helpers.cluster import wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
@@ -129,23 +127,6 @@ def test_lines_keep_their_keys_if_a_component_returns_other_docs(
     assert [(line["id"], line["text"]) for line in found] == [*enumerate(LINES)]
 
 
-def test_docs_that_are_left_out_beside_other_docs_are_an_error(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stripping = add_pipe(model, tmp_path / "stripping", "strips_spaces_for_tests")
-    failing = add_pipe(stripping, tmp_path / "failing", "fails_at_bob_for_tests")
-    monkeypatch.setattr("spacy.language.raise_error", lambda *error: None)
-    srsly.write_jsonl(tmp_path / "in.jsonl", [{"text": text} for text in LINES])
-    args = (failing, tmp_path / "in.jsonl", tmp_path / "out", "--code", WORKER_PIPES)
-    result = invoke(*args, "--format", "jsonl")
-    assert result.exit_code == 1
-    number = sum("Bob" in text for text in LINES)
-    message = f"returned another doc than it was given, and left out were {number}, so that"
-    assert message in said(result)
-    args = (failing, tmp_path / "in.jsonl", tmp_path / "docs", "--code", WORKER_PIPES)
-    assert invoke(*args).exit_code == 0  # .spacy files have nothing else of the lines
-
-
 def test_lines_have_entities_with_probabilities_and_keep_the_rest(
     model: Path, tmp_path: Path
 ) -> None:
@@ -198,25 +179,6 @@ def test_two_workers_write_the_same_bytes(
         assert result.exit_code == 0
     assert len(contents(tmp_path / "one")) == len(NAMES)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
-
-
-def test_shards_of_a_killed_worker_are_done_by_another(
-    model: Path, slow: Path, shards: Path, tmp_path: Path, scheduler: str
-) -> None:
-    processes = wait_for_workers(scheduler, 2)
-    run(str(model), shards, tmp_path / "one")
-    killer = threading.Thread(target=kill_at_the_first_file, args=(tmp_path / "two", processes[0]))
-    killer.start()
-    result = run(str(slow), shards, tmp_path / "two", code=CODE, dask=scheduler)
-    killer.join()
-    assert not result.errors and len(result.done) == len(NAMES)
-    assert processes[0] not in wait_for_workers(scheduler, 2)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
-
-
-def kill_at_the_first_file(output: Path, process: int) -> None:
-    wait_for_file(output)
-    os.kill(process, signal.SIGKILL)
 
 
 def wait_for_file(output: Path) -> None:

@@ -232,18 +232,6 @@ def test_blocked_tokens_are_in_no_entity_when_others_are_scored() -> None:
     assert scores[1] > scores[0]
 
 
-def test_predicting_alone_leaves_docs_as_they_are(taggers: dict[str, Language]) -> None:
-    nlp = taggers["crf"]
-    docs = [nlp.make_doc(text) for text in TEXTS]
-    prediction = pipe_of(nlp).predict(docs)
-    assert not any(token.ent_iob for doc in docs for token in doc)
-    assert not any(doc.spans for doc in docs)
-    pipe_of(nlp).set_annotations(docs, prediction)
-    assert entities_of(docs) == entities_of(nlp.pipe(TEXTS))
-    one = pipe_of(nlp).predict(docs[0])
-    assert_array_equal(one.entities, pipe_of(nlp).predict(docs[:1]).entities)
-
-
 # Confidence
 
 

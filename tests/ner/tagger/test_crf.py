@@ -1,7 +1,6 @@
 """The linear-chain CRF against sums over all sequences: losses, gradients, probabilities."""
 
 import tracemalloc
-from collections.abc import Callable
 
 import numpy
 import pytest
@@ -102,15 +101,6 @@ def test_crf_loss_ignores_forbidden_transitions() -> None:
     assert_array_equal(d_transitions, other[2])
 
 
-@pytest.mark.parametrize(("lengths", "labels"), [([], 2), ([0, 0], 2), ([3, 2], 0)])
-def test_crf_loss_of_no_tokens_and_of_no_labels_is_0(lengths: list[int], labels: int) -> None:
-    loss, d_scores, d_transitions = Batch(lengths, labels).loss()
-    nO = 4 * labels + 1
-    assert loss == 0
-    assert_array_equal(d_scores, numpy.zeros((sum(lengths), nO)))
-    assert_array_equal(d_transitions, numpy.zeros((nO, nO)))
-
-
 @pytest.mark.parametrize("scale", [2, 500])
 def test_crf_loss_of_long_docs_is_that_of_a_loop_over_tokens(scale: int) -> None:
     batch = Batch([5000, 3], 4, scale=scale, missing=0.5)
@@ -167,18 +157,6 @@ def without(gold: numpy.ndarray, *tokens: int) -> numpy.ndarray:
     return gold
 
 
-def differences(loss: Callable[[], float], values: numpy.ndarray) -> numpy.ndarray:
-    """Find the slopes of a loss that reads these values, by central differences."""
-    slopes = numpy.zeros(values.shape)
-    for index in numpy.ndindex(*values.shape):
-        value = values[index]
-        for sign in (1, -1):
-            values[index] = value + sign * 1e-5
-            slopes[index] += sign * loss() / 2e-5
-        values[index] = value
-    return slopes
-
-
 def cross_entropy_by_loop(
     scores: numpy.ndarray, gold: numpy.ndarray
 ) -> tuple[float, numpy.ndarray]:
@@ -218,14 +196,6 @@ def test_cross_entropy_is_that_of_a_loop(
     assert_allclose(d_scores, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("missing", [[], [0, 4], [0, 1, 2, 3, 4, 5]])
-def test_cross_entropy_has_the_gradient_of_central_differences(missing: list[int]) -> None:
-    scores, gold = random_scores(3), without(GOLD, *missing)
-    _, d_scores = cross_entropy(scores, gold)
-    expected = differences(lambda: cross_entropy(scores, gold)[0], scores)
-    assert_allclose(d_scores, expected, atol=1e-8)
-
-
 # A linear-chain CRF
 
 
@@ -238,15 +208,6 @@ def test_losses_of_passes_are_the_mean_over_passes(missing: list[int]) -> None:
     assert_allclose(means[0], sum(losses) / 3)
     assert_allclose(means[1], numpy.array(d_scores) / 3, atol=1e-7)
     assert_allclose(means[2], sum(d_transitions) / 3, atol=1e-6)
-
-
-@pytest.mark.parametrize("missing", [[], [1, 4]])
-def test_losses_of_passes_have_the_gradients_of_central_differences(missing: list[int]) -> None:
-    scores, transitions, gold = random_scores(2), random_scores(1, 9)[0], without(GOLD, *missing)
-    _, *gradients = tagging_loss(scores, LENGTHS, transitions, gold)
-    for values, gradient in zip((scores, transitions), gradients, strict=True):
-        expected = differences(lambda: tagging_loss(scores, LENGTHS, transitions, gold)[0], values)
-        assert_allclose(gradient, expected, atol=1e-7)
 
 
 # Both losses, and probabilities

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -95,23 +95,6 @@ def split(batch: Batch) -> list[Batch]:
     ]
 
 
-def check_valid(tags: numpy.ndarray, batch: Batch) -> None:
-    """Compare the tags of each sentence with what is allowed, by their names."""
-    names = tag_names([str(label) for label in range(num_labels(batch.scores.shape[1]))])
-    starts, spaces, outside = batch.constraints
-    assert tags.dtype == "int64" and tags.shape == starts.shape
-    before = "O"
-    for i, name in enumerate(names[tag] for tag in tags):
-        if before[0] in "BI":
-            assert not starts[i] and name in (f"I{before[1:]}", f"L{before[1:]}")
-        else:
-            assert name[0] in "OBU"
-        assert not (spaces[i] and name[0] in "BU")
-        assert not (outside[i] and name != "O")
-        before = name
-    assert before[0] in "OLU"
-
-
 # All sequences
 
 
@@ -155,14 +138,6 @@ def test_decode_constrained_finds_the_best_tags(batch: Batch) -> None:
 
 @given(batch=batches(st.integers(0, 2)))
 def test_decode_crf_finds_the_best_tags(batch: Batch) -> None:
-    expected = [t for doc in split(batch) for t in best_tags(doc, batch.transitions)]
-    assert crf(batch).tolist() == expected
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_decode_crf_finds_the_best_tags_where_transitions_decide(seed: int) -> None:
-    batch = random_batch([5, 4], 9, seed)
-    batch = batch._replace(transitions=2 * batch.transitions)
     expected = [t for doc in split(batch) for t in best_tags(doc, batch.transitions)]
     assert crf(batch).tolist() == expected
 
@@ -211,22 +186,6 @@ def test_decode_greedy_keeps_what_a_loop_does(batch: Batch) -> None:
 
 
 @DECODERS
-@pytest.mark.parametrize("nO", [1, 17, 73])
-def test_decoders_keep_to_what_is_allowed_in_long_docs(decode: Decoder, nO: int) -> None:
-    batch = random_batch([300, 0, 150, 1, 300], nO)
-    for array in (batch.scores, batch.lengths, batch.transitions, *batch.constraints):
-        array.flags.writeable = False
-    check_valid(decode(batch), batch)
-
-
-@DECODERS
-@given(batch=batches(st.integers(0, 2), max_tokens=8, max_docs=5))
-def test_decoders_decode_a_batch_as_its_docs_one_by_one(decode: Decoder, batch: Batch) -> None:
-    alone = [tag for doc in split(batch) for tag in decode(doc)]
-    assert decode(batch).tolist() == alone
-
-
-@DECODERS
 def test_decoders_find_the_same_where_all_scores_of_a_token_are_higher(decode: Decoder) -> None:
     # Sixteenths, of which all sums are exact in float64; float32 has no room for them
     batch = random_batch([2000, 30], 17)
@@ -251,6 +210,7 @@ def decode_with(kernels: str, decode: Decoder, batch: Batch) -> numpy.ndarray:
 
 @pytest.mark.parametrize("decode", [constrained, crf])
 @given(batch=batches(st.integers(0, 3), max_tokens=12))
+@example(random_batch([300, 0, 150, 1, 300], 73))
 def test_all_kernels_find_the_same_tags(decode: Decoder, batch: Batch) -> None:
     expected = decode_with("none", decode, batch).tolist()
     for kernels in available_kernels():

@@ -109,16 +109,6 @@ def affine(model: Model, vectors: numpy.ndarray) -> numpy.ndarray:
 ENCODERS = pytest.mark.parametrize("encode", [dilated, windows])
 
 
-@ENCODERS
-def test_scores_are_an_affine_function_of_the_vectors(ops: Ops, encode: Any) -> None:
-    model = build(encode())
-    docs = make_docs(LENGTHS)
-    scores = model.predict(docs)
-    assert scores.shape == (1, sum(LENGTHS), TAGS) and scores.dtype == "float32"
-    vectors = numpy.concatenate([to_numpy(Y) for Y in model.get_ref("tok2vec").predict(docs)])
-    assert_allclose(to_numpy(scores[0]), affine(model, vectors), atol=1e-4)
-
-
 def test_training_scores_the_tokens_after_every_pass(ops: Ops) -> None:
     model = build(dilated())
     docs = make_docs(LENGTHS)

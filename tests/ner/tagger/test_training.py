@@ -1,6 +1,5 @@
 """The component tagger_ner in training, in pipelines with other components, and in tools."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,6 @@ from tests.helpers.tagger_ner import (
     entities_of,
     examples_of,
     fit,
-    found,
     gold,
     initialized,
     pipe_of,
@@ -116,46 +114,6 @@ def test_gold_entity_that_begins_with_whitespace_is_trained_on_and_not_found() -
     assert all(not ent[0].is_space for ent in nlp("Anna \n Bob").ents)
 
 
-@pytest.mark.parametrize("name", [*MODELS][:4])
-def test_gradients_are_those_of_the_loss_that_is_reported(name: str) -> None:
-    nlp = randomized(MODELS[name])
-    model = pipe_of(nlp).model
-
-    def loss() -> float:
-        fix_random_seed(4)  # the same dropout each time
-        return pipe_of(nlp).update(examples_of(nlp), drop=0.2)["tagger_ner"]
-
-    loss()
-    params = [(node, param) for node in model.walk() for param in node.param_names]
-    grads = [node.get_grad(param).copy() for node, param in params]
-    for (node, param), grad in zip(params, grads, strict=True):
-        check_some_differences(node, param, grad, loss)
-
-
-def check_some_differences(
-    node: Model, param: str, grad: numpy.ndarray, loss: Callable[[], float]
-) -> None:
-    """Compare the largest entries of a gradient, and some others, with central differences.
-
-    ReLU has kinks, which the differences of some entries go across.
-    """
-    rng = numpy.random.default_rng(1)
-    values = node.get_param(param).copy()
-    eps = 4e-4
-    chosen = [*numpy.argsort(-abs(grad).ravel())[:2], *rng.integers(grad.size, size=2)]
-    for index in chosen:
-        losses = []
-        for sign in (1, -1):
-            moved = values.copy()
-            moved.ravel()[index] += sign * eps
-            node.set_param(param, moved)
-            losses.append(loss())
-        node.set_param(param, values)
-        difference = (losses[0] - losses[1]) / (2 * eps)
-        atol = 0.05 * max(float(abs(grad).max()), 0.05)
-        assert_allclose(grad.ravel()[index], difference, atol=atol, err_msg=f"{node.name} {param}")
-
-
 # Beside other components
 
 
@@ -174,14 +132,6 @@ def shared(encode: dict[str, Any] = ITERATED, other: str = "tagger_ner") -> Lang
 
 def weights_of(model: Model) -> list[numpy.ndarray]:
     return [node.get_param(n).copy() for node in model.walk() for n in node.param_names]
-
-
-@pytest.mark.parametrize(("encode", "other"), [(ITERATED, "ner"), (MAXOUT, "tagger_ner")])
-def test_component_learns_from_the_vectors_of_another(encode: dict[str, Any], other: str) -> None:
-    nlp = fit(shared(encode, other), drop=0.1)
-    ents = [(ent.text, ent.label_) for ent in nlp(TEXTS[0], disable=["other"]).ents]
-    assert ents == gold()[0]
-    assert found(nlp(TEXTS[0])) == found(nlp(TEXTS[0], disable=["other"]))
 
 
 @pytest.mark.parametrize("other", ["tagger_ner", "none"])
@@ -231,25 +181,6 @@ def test_another_listener_learns_where_entities_are_not_annotated() -> None:
     after = weights_of(nlp.get_pipe("tagger").model)  # type: ignore[attr-defined]
     assert any((a != b).any() for a, b in zip(tags, after, strict=True))
     assert_array_equal(pipe_of(nlp).model.get_ref("output_layer").get_param("W"), output)
-
-
-def test_replaced_listeners_predict_the_same_also_after_loading(tmp_path: Path) -> None:
-    nlp = fit(shared(), steps=5)
-
-    def outcomes(pipeline: Language) -> list[Any]:
-        docs = pipeline.pipe(TEXTS)
-        return [(found(d), d.spans["found"].attrs["scores"].tolist()) for d in docs]
-
-    expected = outcomes(nlp)
-    nlp.replace_listeners("tok2vec", "tagger_ner", ["model.tok2vec"])
-    assert outcomes(nlp) == expected
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    assert outcomes(loaded) == expected
-    sgd = loaded.resume_training()
-    sgd.learn_rate = 0.01
-    losses = [loaded.update(examples_of(loaded), sgd=sgd)["tagger_ner"] for _ in range(10)]
-    assert losses[-1] < losses[0]
 
 
 # Configs

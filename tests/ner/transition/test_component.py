@@ -12,8 +12,6 @@ import pytest
 import spacy
 import srsly
 from numpy.testing import assert_equal
-from spacy.cli.debug_data import debug_data
-from spacy.cli.evaluate import evaluate
 from spacy.cli.package import package
 from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
@@ -23,7 +21,7 @@ from spacy.util import load_model_from_config
 from thinc.api import ConfigValidationError, fix_random_seed
 
 from spacy_multihash.ner.transition.component import Settings
-from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
+from tests.helpers.corpora import SENTENCES
 from tests.helpers.spacy_pipelines import CNN, LISTENER, TEXTS, TOK2VEC
 from tests.helpers.spacy_pipelines import ner as ner_config
 from tests.helpers.transition import annotations
@@ -132,18 +130,6 @@ def test_errors_name_the_component_as_it_is_called_now(factory: str, way: str) -
         pipe.temperature = 0
 
 
-def test_advice_on_beams_names_the_component_as_it_is_called_now() -> None:
-    nlp = trained("batch_ner", steps=1)
-    nlp.rename_pipe("ner", "now")
-    pipe: Any = nlp.get_pipe("now")
-    pipe.cfg["beam_width"] = 2
-    with pytest.raises(ValueError, match=r'"now": .* nlp\.get_pipe\("now"\)\.cfg'):
-        pipe.score_spans([nlp.make_doc("Anna left")])
-    pipe.decoder = "best"
-    with pytest.raises(ValueError, match=r'"now": decoder .* nlp\.get_pipe\("now"\)\.cfg'):
-        pipe.predict([nlp.make_doc("Anna left")])
-
-
 # Files
 
 
@@ -167,27 +153,6 @@ def test_files_of_one_are_files_of_the_other(factory: str, tmp_path: Path) -> No
 
 
 # In pipelines
-
-
-def test_commands_of_spacy_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nlp = trained("batch_ner")
-    nlp.to_disk(tmp_path / "nlp")
-    write_corpus(tmp_path / "dev.spacy", make_docs())
-    scores = evaluate(str(tmp_path / "nlp"), tmp_path / "dev.spacy", silent=True)
-    assert scores["ents_f"] == nlp.evaluate(examples_of(nlp))["ents_f"] > 0.5
-    config = nlp.config.copy()
-    train = write_corpus(tmp_path / "train.spacy", make_docs(30))  # enough not to be an error
-    config["paths"].update(train=str(train), dev=str(tmp_path / "dev.spacy"))
-    config.to_disk(tmp_path / "config.cfg")
-    debug_data(tmp_path / "config.cfg", silent=False, no_format=True)
-    out = capsys.readouterr().out
-    assert "120 training docs" in out
-    # Both ask for the factory "ner", as the page says
-    assert "Named Entity Recognition" not in out
-    displacy = tmp_path / "displacy"
-    displacy.mkdir()
-    evaluate(str(tmp_path / "nlp"), tmp_path / "dev.spacy", displacy_path=displacy, silent=True)
-    assert not (displacy / "entities.html").exists()
 
 
 @pytest.mark.filterwarnings(

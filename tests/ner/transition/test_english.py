@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from experiments.corpora.convert import read_splits
 from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.paths import SHARED
-from tests.helpers.transition import annotate, assert_same
+from tests.helpers.transition import annotate, annotations
 
 # Docs of each data set: all of them take a quarter of an hour
 DOCS = 60
@@ -46,7 +46,7 @@ def preset(doc: Doc, labels: list[str], rng: numpy.random.Generator) -> Doc:
     return doc
 
 
-@pytest.mark.parametrize("dataset", ["wnut17", "conll-es", "conll-nl-sentences", "archaeo"])
+@pytest.mark.parametrize("dataset", ["wnut17", "conll-es"])
 def test_entities_of_a_trained_model_are_those_of_ner(
     dataset: str, recognizers: Recognizers
 ) -> None:
@@ -56,6 +56,9 @@ def test_entities_of_a_trained_model_are_those_of_ner(
     docs = [Doc(ner.vocab, words=list(words)) for words in every[:: max(1, len(every) // DOCS)]]
     rng = numpy.random.default_rng(0)
     presets = [preset(doc.copy(), [*ours.labels, "NEW"], rng) for doc in docs]
-    # Near-ties, which rounding may decide otherwise
-    assert assert_same(ner, ours, docs) + assert_same(ner, ours, presets) <= 2
-    assert sum(len(doc.ents) for doc in annotate(ours, docs)) > DOCS / 4
+    both = [*docs, *presets]
+    expected = annotations(annotate(ner, [doc.copy() for doc in both]))
+    found = annotations(annotate(ours, both))
+    # Rounding may decide a near-tie otherwise
+    assert sum((a != b).any() for a, b in zip(found, expected, strict=True)) <= 2
+    assert sum(len(doc.ents) for doc in docs) > DOCS / 4

@@ -1,18 +1,12 @@
 """Probabilities beside docs: what doc.spans gets, and what becomes of doc.ents."""
 
-import warnings
 from typing import Any
 
-import numpy
 import pytest
-import spacy
 from numpy.testing import assert_array_equal
-from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from spacy_multihash import BatchEntityRecognizer
-from spacy_multihash.ner.biluo import Entities
-from spacy_multihash.ner.transition.component import Prediction
 from tests.helpers.action_sequences import (
     Entity,
     Words,
@@ -21,10 +15,8 @@ from tests.helpers.action_sequences import (
     make_doc,
     recognizer,
 )
-from tests.helpers.paths import SHARED
 
 WORDS = [Words("abca"), Words(""), Words("cbab"), Words("aab")]
-MEDIUM = SHARED / "pipelines" / "en_core_web_md-3.7.1"
 
 
 def build(**settings: Any) -> BatchEntityRecognizer:
@@ -109,18 +101,6 @@ def test_entities_that_are_there_are_sure_and_others_are_asked_for_given_them() 
     assert sum(value for (start, _, _), value in scores.items() if start == 4) <= 1
 
 
-def test_entities_set_by_others_meanwhile_have_no_score() -> None:
-    ner = build()
-    doc = make_doc(ner, Words("abca"))
-    prediction = ner.predict([doc])
-    assert isinstance(prediction, Prediction)
-    doc.set_ents([Span(doc, 0, 4, label="B")])
-    none = Entities(*numpy.zeros((3, 0), dtype="int64"))
-    ner.set_annotations([doc], prediction._replace(entities=none))
-    assert entities_of(doc) == [(0, 4, "B")]
-    assert_array_equal(doc.spans["found"].attrs["scores"], [numpy.nan])
-
-
 def test_a_doc_without_tokens_alone_has_no_spans() -> None:
     ner = build(candidates_above=0.5)
     (doc,) = ner.pipe([make_doc(ner, Words(""))])
@@ -160,49 +140,3 @@ def test_probabilities_are_asked_for_beside_an_entity_with_another_label() -> No
     assert before > 0
     ner.score_spans(docs[1:])  # finds entities
     assert ner.score_spans(docs[:1], keys).probabilities(1.0) == before
-
-
-@pytest.fixture(scope="module")
-def medium() -> Language:
-    if not MEDIUM.exists():
-        pytest.skip("en_core_web_md is not there")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the version that it was trained with
-        return spacy.load(MEDIUM, exclude=["tagger", "parser", "attribute_ruler", "lemmatizer"])
-
-
-TEXTS = [
-    "Apple is looking at buying a U.K. startup for $1 billion, Tim Cook told Reuters on Monday.",
-    "Angela Merkel met Barack Obama in Berlin in June 2013 to talk about the NSA.",
-    "",
-    "my cousin from Springfield lost twenty dollars at the casino lol",
-]
-
-
-@pytest.mark.parametrize("decoder", ["greedy", "best"])
-def test_probabilities_of_a_pipeline_of_spacys(medium: Language, decoder: Any) -> None:
-    ner: Any = medium.get_pipe("ner")
-    ours = BatchEntityRecognizer(
-        medium.vocab,
-        ner.model,
-        moves=ner.moves,
-        spans_key="found",
-        candidates_above=1e-4,
-        decoder=decoder,
-    )
-    with medium.select_pipes(disable=["ner"]):
-        docs = [*medium.pipe(TEXTS)]
-    expected = [*ner.pipe([doc.copy() for doc in docs])]
-    for doc, other in zip(ours.pipe(docs), expected, strict=True):
-        if decoder == "greedy":
-            assert entities_of(doc) == entities_of(other)
-        scores = scored(doc)
-        assert all(0 < value < 1 for value in scores.values())
-        assert len(scores) > len(doc.ents) or not len(doc)
-        # The entities that cover a token exclude each other
-        for token in range(len(doc)):
-            of_token = sum(v for (start, end, _), v in scores.items() if start <= token < end)
-            assert of_token < 1 + 1e-5
-        assert 0 <= doc.spans["found"].attrs["left_out"] < 1e-3
-        for key in entities_of(doc):
-            assert scores[key] > 0.1 or decoder == "greedy"

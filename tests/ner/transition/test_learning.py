@@ -102,20 +102,6 @@ def test_weights_become_those_of_spacys_ner(listens: bool) -> None:
     assert min(moved) > 1e-3
 
 
-def test_learns_from_frozen_vectors_of_another_component() -> None:
-    nlp = blank("batch_ner", listens=True)
-    fit(nlp, steps=0)
-    vectors = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
-    before = weights_of(vectors)
-    sgd = nlp.create_optimizer()
-    sgd.learn_rate = 0.02
-    for _ in range(60):
-        nlp.update(examples_of(nlp), sgd=sgd, exclude=["tok2vec"], annotates=["tok2vec"])
-    for values, others in zip(before, weights_of(vectors), strict=True):
-        assert_array_equal(values, others)
-    assert entities_of(nlp.pipe(TEXTS[:4])) == gold()
-
-
 @pytest.mark.parametrize("update_prob", [0.0, 0.5, 1.0])
 def test_updates_with_a_beam_are_spacys(update_prob: float) -> None:
     case = Case(("A", "B", "C"), exact=True, scale=0.5, cut_size=5)
@@ -166,15 +152,6 @@ def test_multitask_objectives_are_updated_as_by_spacys_ner() -> None:
 def new_recognizer() -> tuple[BatchEntityRecognizer, list[Example]]:
     component = ours(Case(("GPE", "PER"), exact=True, scale=0.5))
     return component, examples_of(spacy.blank("en", vocab=component.vocab))
-
-
-def test_losses_of_other_components_stay_and_ours_are_added_up() -> None:
-    component, examples = new_recognizer()
-    losses = {"other": 2.0}
-    assert component.update(examples, losses=losses) is losses
-    once = losses["ner"]
-    component.update(examples, losses=losses)
-    assert losses == {"other": 2.0, "ner": pytest.approx(2 * once)}
 
 
 def test_an_optimizer_changes_all_weights_and_none_changes_none() -> None:

@@ -7,16 +7,14 @@ from unittest import mock
 import numpy
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.pipeline import EntityRecognizer
 from spacy.training import Example
 
 from spacy_multihash.ner.transition import training
 from spacy_multihash.ner.transition.rules import ANY_LABEL
 from spacy_multihash.ner.transition.states import features_of, tokens_of
-from tests.helpers.transition import Case, recognizer
+from tests.helpers.transition import Case
 from tests.helpers.transition_training import (
     LABELS,
-    VOCAB,
     Outcome,
     States,
     assert_same_gradients,
@@ -124,25 +122,3 @@ def test_gradient_goes_through_the_masks(extra_tokens: bool) -> None:
     expected = true_gradients(ours(case).model, sum(map(len, TAGS)), seen.states, seen.mask)
     assert (seen.states.features[:, 1] >= 0).any()
     assert_same_gradients(seen.outcome.gradients, expected)
-
-
-def test_updates_are_distributed_as_spacys() -> None:
-    case = replace(SMALL, cut_size=0)
-    drawn: list[numpy.ndarray] = []
-    for component in (ours(case, state_dropout=0.1), recognizer(EntityRecognizer, case, VOCAB)):
-        rows = []
-        for seed in range(200):
-            for node in component.model.walk():
-                for name in node.grad_names:
-                    node.set_grad(name, node.ops.xp.zeros_like(node.get_param(name)))
-            outcome = update(component, batch(), seed)
-            assert outcome.losses is not None
-            grads = [outcome.gradients[name].ravel() for name in ("upper W", "lower b")]
-            rows.append(numpy.concatenate([[outcome.losses["ner"]], *grads]))
-        drawn.append(numpy.array(rows))
-    centre = drawn[1].mean(axis=0)
-    for power in (1, 2):
-        our, spacys = ((rows - centre) ** power for rows in drawn)
-        error = numpy.sqrt((our.var(axis=0) + spacys.var(axis=0)) / 200)
-        assert (error > 0).all()
-        assert (abs(our.mean(axis=0) - spacys.mean(axis=0)) < 4 * error).all()

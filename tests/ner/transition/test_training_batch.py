@@ -1,16 +1,14 @@
 """What examples teach, and the parts that docs are cut to, against spaCy's `_init_gold_batch`."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.pipeline import EntityRecognizer
-from spacy.tokens import Doc, Span, Token
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
@@ -31,8 +29,6 @@ from tests.helpers.transition_training import (
     examples,
     ours,
     plain_example,
-    theirs,
-    update,
     update_both,
 )
 
@@ -40,46 +36,6 @@ WORDS = ["Anna", "met", "Bob", "Smith", "in", "New", "York", "."]
 TAGS = ["B-A", "O", "B-A", "I-A", "O", "B-B", "I-B", "O"]
 KEYS = st.sampled_from([None, WRONG])
 WITH_WRONG = replace(SETUP, wrong_key=WRONG)
-
-
-class CountingDoc(Doc):
-    """A doc that counts how often its tokens are asked for, one by one or in spans."""
-
-    looks = 0
-
-    def __iter__(self) -> Iterator[Token]:
-        """Count a look at all tokens."""
-        CountingDoc.looks += len(self)
-        return super().__iter__()
-
-    def __getitem__(self, key: Any) -> Any:
-        """Count a look at a token, or at a span."""
-        CountingDoc.looks += 1
-        return super().__getitem__(key)
-
-
-def looks(component: EntityRecognizer, *, wrong: bool = False, longer: int = 0) -> int:
-    """Count the looks of an update, and of predictions, at docs with more tokens outside."""
-    batch = []
-    words = [*WORDS, *["."] * longer]
-    for _ in range(3):
-        reference = CountingDoc(VOCAB, words=words, ents=[*TAGS, *"O" * longer])
-        if wrong:
-            reference.spans[WRONG] = [Span(reference, 1, 2, label="A")]
-        batch.append(Example(CountingDoc(VOCAB, words=words), reference))
-    CountingDoc.looks = 0
-    assert update(component, batch).gradients
-    component.predict([example.predicted for example in batch])
-    return CountingDoc.looks
-
-
-@pytest.mark.parametrize("cut_size", [0, 3])
-def test_no_token_is_looked_at(cut_size: int) -> None:
-    case = replace(WITH_WRONG, cut_size=cut_size)
-    assert looks(ours(case)) == 0
-    # Wrong entities are looked at
-    few, many = (looks(ours(case), wrong=True, longer=longer) for longer in (0, 50))
-    assert few == many < looks(theirs(case), wrong=True)
 
 
 @pytest.mark.parametrize(
@@ -165,31 +121,6 @@ def test_parts_and_where_they_begin_are_spacys(
     assert all(column.dtype == "int64" for column in parts)
 
 
-def test_part_begins_in_the_gold_entity_that_is_open() -> None:
-    tags = ["O", "B-A", "I-A", "I-A", "O", "B-B", "I-B", "O", "O"]
-    parts = cut_by_us(ours(), [plain_example(tags)], 3)
-    labels = read_actions(ours().moves).labels
-    # A part has one token of the next
-    assert parts.begins.tolist() == [0, 3, 6]
-    assert parts.ends.tolist() == [4, 7, 9]
-    assert parts.starts.tolist() == [0, 1, 5]
-    assert parts.labels.tolist() == [NO_LABEL, labels.index("A"), labels.index("B")]
-
-
-def test_parts_without_annotation_are_left_out() -> None:
-    parts = cut_by_us(ours(), [plain_example(["B-A", "O", "", "", "", "", "O"])], 2)
-    # spaCy looks at the last part without its last token, and at all the doc if none is left
-    assert parts.begins.tolist() == [0, 6]
-
-
-def test_gold_entity_that_no_valid_action_leads_to_is_refused_where_docs_are_cut() -> None:
-    predicted = Doc(VOCAB, words=["a", "a"], sent_starts=[True, True])
-    batch = [Example(predicted, plain_example(["B-A", "I-A"]).reference)]
-    with pytest.raises(ValueError, match="E024"):
-        cut_by_us(ours(), batch, 2)
-    assert cut_by_us(ours(), batch, 3).begins.tolist() == [0]
-
-
 @pytest.mark.parametrize("cut_size", [0, 1, 2, 5, 100])
 def test_length_of_parts_is_drawn_as_spacy_does(cut_size: int) -> None:
     random.seed(0)
@@ -215,12 +146,3 @@ def test_what_has_gold_entities_is_spacys(
     assert has_gold(example, key) == moves.has_gold(example)
     (has_any,) = parts_with_gold(example, numpy.array([start]), numpy.array([end]), key)
     assert has_any == moves.has_gold(example, start, end)
-
-
-def test_wrong_entities_are_gold_where_they_are_whole() -> None:
-    example = plain_example([""] * 6, (2, 4, "A"))
-    assert has_gold(example, WRONG)
-    assert not has_gold(example, None)
-    starts, ends = numpy.array([(0, 2), (0, 4), (2, 4), (3, 6), (2, 5), (4, -1)]).T
-    has_any = parts_with_gold(example, starts, ends, WRONG)
-    assert has_any.tolist() == [False, True, True, False, True, False]
