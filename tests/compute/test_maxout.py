@@ -108,13 +108,17 @@ def test_what_is_not_finite_comes_out_as_such(kernels: str, value: float) -> Non
     X = rng.normal(size=(9, 8)).astype("float32")
     X[4, 3] = value
     layer = draw_layer(rng, 5, 3, 8, norm=False)
+    relu = draw_layer(rng, 5, 1, 8, norm=False, relu=True)
     with numpy.errstate(invalid="ignore"):
         plain, _ = forward(X, layer, Docs(numpy.array([9])))
+        rectified, _ = forward(X, relu, Docs(numpy.array([9])))
         normed, _ = forward(X, draw_layer(rng, 5, 3, 8), Docs(numpy.array([9])))
     use_kernels(former)
     sums = (layer.W.astype("float64") @ X.T.astype("float64")).max(axis=1).T
     expected = numpy.where(numpy.isnan(value), numpy.nan, numpy.sign(sums[4]) * numpy.inf)
     assert_array_equal(plain[4], expected)
+    with numpy.errstate(invalid="ignore"):
+        assert_array_equal(rectified[4], numpy.maximum(relu.W[:, 0] @ X[4], 0))
     assert numpy.isnan(normed[4]).all()
     assert numpy.isfinite(numpy.delete(plain, 4, axis=0)).all()
     assert numpy.isfinite(numpy.delete(normed, 4, axis=0)).all()
