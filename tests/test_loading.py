@@ -1,6 +1,6 @@
 """Settings that decide which row a token meets cannot be changed silently by loading weights."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,27 +120,6 @@ def test_fresh_layer_takes_the_tables_over(docs: list[Doc]) -> None:
     assert_same_predictions(build_lookup().from_bytes(saved.to_bytes()), saved, docs)
 
 
-OTHER_KEYS: dict[str, Callable[[numpy.ndarray], numpy.ndarray]] = {
-    "other symbols": lambda keys: keys + numpy.uint64(1),
-    "other order": lambda keys: keys[::-1].copy(),
-    "fewer symbols": lambda keys: keys[:-2],
-}
-
-
-@pytest.mark.parametrize("change", OTHER_KEYS)
-def test_other_tables_are_refused_and_both_sides_named(change: str, docs: list[Doc]) -> None:
-    tables = symbols_of(docs, "NORM", "SHAPE")
-    keys = OTHER_KEYS[change](tables.tables["NORM"].keys)
-    norm = Table(keys, numpy.ones(len(keys), dtype="uint64"))
-    others = Tables({**tables.tables, "NORM": norm})
-    saved = initialized(build_lookup(), docs, others)
-    target = initialized(build_lookup(), docs, tables)
-    built, trained = (len(each.tables["NORM"]) for each in (tables, others))
-    message = f"NORM: it holds a table of {built} symbols .* trained with one of {trained} symbols"
-    with pytest.raises(ValueError, match=message):
-        target.from_bytes(saved.to_bytes())
-
-
 def test_unk_dropout_of_the_config_survives_loading(docs: list[Doc]) -> None:
     saved = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
     target = build_lookup(unk_dropout=0.9).from_bytes(saved.to_bytes())
@@ -182,19 +161,11 @@ def test_component_that_is_not_initialized_is_named() -> None:
     assert str(error.value.__cause__).startswith("Layer 'table_embed' has no weights: initialize")
 
 
-@pytest.mark.parametrize(
-    ("seeds", "message"),
-    [
-        ([11, 13], r"seeds = \[11, 13\], .* seeds = \[11, 12\]"),
-        (None, r"seeds = \[2654435769, .* seeds = \[11, 12\]"),  # the package's own
-    ],
-)
-def test_config_that_was_edited_after_training_is_refused(
-    seeds: Any, message: str, tmp_path: Path
-) -> None:
+def test_config_that_was_edited_after_training_is_refused(tmp_path: Path) -> None:
     make_nlp().to_disk(tmp_path)
     config = Config().from_disk(tmp_path / "config.cfg")
-    config["components"]["tok2vec"]["model"]["embed"]["seeds"] = seeds
+    config["components"]["tok2vec"]["model"]["embed"]["seeds"] = None
     config.to_disk(tmp_path / "config.cfg")
+    message = r"seeds = \[2654435769, .* seeds = \[11, 12\]"  # the package's own
     with pytest.raises(ValueError, match=message):
         spacy.load(tmp_path)

@@ -180,16 +180,11 @@ def test_file_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_folder_of_a_process_that_lives_is_left_alone(tmp_path: Path) -> None:
-    with staging(tmp_path, "file") as folder:
-        write_bytes(tmp_path / "file", b"other")
-        assert folder.is_dir()
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_folders_of_others_are_left_alone(tmp_path: Path) -> None:
+def test_folders_of_others_and_of_a_process_that_lives_are_left_alone(tmp_path: Path) -> None:
     names = {".file.partial", "file.spacy-multihash", ".other.x.spacy-multihash", ".file-x"}
     for name in names:
         (tmp_path / name).mkdir()
-    write_bytes(tmp_path / "file", b"here")
+    with staging(tmp_path, "file") as folder:
+        write_bytes(tmp_path / "file", b"here")
+        assert folder.is_dir()
     assert {path.name for path in tmp_path.iterdir()} == names | {"file"}

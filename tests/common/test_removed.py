@@ -40,11 +40,6 @@ def test_removed_part_raises_whatever_its_settings_are(name: str, do: Any) -> No
         do({"part": {"@misc": "test_removed_part.v1", "width": 1, "*": {"a": 2}}})
 
 
-def test_removed_part_raises_when_called() -> None:
-    with pytest.raises(ValueError, match="was removed"):
-        removed.unfreeze_v1()
-
-
 def test_removed_settings_may_be_left_out_or_off(part: Any) -> None:
     assert resolve(part) == 3
     assert resolve({**part, "width": 5, "depth": 1, "noise": 0.0}) == 5

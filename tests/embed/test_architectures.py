@@ -6,32 +6,24 @@ import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.attrs import NORM, SHAPE
+from spacy.attrs import SHAPE
 from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
 from thinc.api import (
-    Config,
     Model,
-    chain,
     fix_random_seed,
-    set_dropout_rate,
     to_numpy,
 )
 
 from spacy_multihash import (
-    Table,
-    Tables,
     build_multi_embed_v1,
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
     default_seeds,
-    set_tables,
     spacy_seeds,
 )
 from spacy_multihash.compat import build_report_multi_fewer_hash_embed_v1
 from spacy_multihash.compute.hashing import group_seeds
-from spacy_multihash.layers import MaxoutWindowEncoder
-from tests.helpers.gradients import check_param_gradients
 from tests.helpers.rows import reference_rows
 
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
@@ -135,73 +127,6 @@ def test_node_names_are_stable() -> None:
         "hash_rows",
         "table_embed",
     ]
-
-
-def tables_of(docs: list[Doc]) -> Tables:
-    norms = [token.norm for doc in docs for token in doc]
-    keys = numpy.unique(numpy.array(norms[:4], dtype="uint64"))
-    return Tables({"NORM": Table(keys, numpy.ones(len(keys), dtype="uint64"))})
-
-
-def test_unknown_symbols_share_a_vector(docs: list[Doc]) -> None:
-    model = build_multi_embed_v1(8, ["NORM"], False)
-    tables = tables_of(docs)
-    set_tables(model, tables)
-    model.initialize(X=docs)
-    vectors = numpy.vstack(model.predict(docs))
-    known = tables.tables["NORM"].keys.tolist()
-    tokens = [token for doc in docs for token in doc]
-    unknown = [v for token, v in zip(tokens, vectors, strict=True) if token.norm not in known]
-    assert len(unknown) > 5
-    # A product may round equal rows differently.
-    assert_allclose(unknown, unknown[:1] * len(unknown), atol=1e-5)
-    apart = [numpy.abs(vectors - vector).max(axis=1) > 1e-3 for vector in vectors]
-    assert len(numpy.unique(apart, axis=0)) == len(known) + 1
-
-
-@pytest.mark.parametrize("kind", ["hash", "lookup"])
-def test_gradients_equal_central_differences(kind: str, docs: list[Doc]) -> None:
-    if kind == "hash":
-        model = build(width=4, attrs=["NORM", "SHAPE"], rows=[7, 5], num_hashes=2)
-    else:
-        model = build_multi_embed_v1(4, ["NORM"], False)
-        set_tables(model, tables_of(docs))
-    model.initialize(X=docs[:1])
-    for node in nodes(model, "table_embed"):
-        # Initial vectors are short: layer normalization would not be linear within the difference.
-        node.set_param("E", node.get_param("E") * 10)
-    check_param_gradients(
-        model, docs[:1], lambda vectors: vectors[0], eps=1e-3, atol=1e-2, wrap=lambda d: [d]
-    )
-
-
-CONFIG = """
-[model]
-@architectures = "spacy-multihash.MultiHashEmbed.v1"
-width = 16
-attrs = ["NORM","SHAPE"]
-rows = [50,50]
-include_static_vectors = false
-"""
-
-
-@pytest.mark.parametrize("attrs", [[NORM, SHAPE], ["NORM", SHAPE]])
-def test_config_may_give_attributes_by_id(attrs: list[str | int]) -> None:
-    config = Config().from_str(CONFIG)
-    config["model"]["attrs"] = attrs
-    model = spacy.registry.resolve(Config().from_str(config.to_str()))["model"]
-    assert [node.attrs["attr"].value for node in nodes(model, "hash_rows")] == ["NORM", "SHAPE"]
-
-
-@pytest.mark.parametrize("texts", [[""], ["", ""], []])
-def test_docs_without_tokens_can_be_trained_with_dropout(texts: list[str]) -> None:
-    model = chain(build(width=8), MaxoutWindowEncoder(8, window_size=1, nP=2, depth=1))
-    nlp = spacy.blank("en")
-    model.initialize(X=[nlp.make_doc("Anna met Bob")])
-    set_dropout_rate(model, 0.2)
-    vectors, backprop = model.begin_update([nlp.make_doc(text) for text in texts])
-    assert [each.shape for each in vectors] == [(0, 8)] * len(texts)
-    assert backprop(vectors) == []
 
 
 HASHED = {

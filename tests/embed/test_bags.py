@@ -45,6 +45,7 @@ LAYERS: dict[str, Any] = {
     "weighted": weighted,
     "appended": lambda: weighted(append_importance=True),
     "plain": lambda: weighted(train_importance=False),
+    "fixed": lambda: weighted(train_importance=False, append_importance=True),
 }
 
 

@@ -9,7 +9,6 @@ from spacy.tokens import Doc, Token
 
 from spacy_multihash.embed.architectures import (
     build_multi_hash_embed_v1,
-    build_multi_weighted_hash_embed_v1,
 )
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 
@@ -56,14 +55,6 @@ def test_feature_that_no_component_sets_is_named(attr: str, messages: Callable[[
 def test_feature_that_a_component_sets_is_not(attr: str, messages: Callable[[], str]) -> None:
     train(attr, annotated())
     assert messages() == ""
-
-
-def test_weighted_embeddings_look_too(messages: Callable[[], str]) -> None:
-    doc = Doc(spacy.blank("en").vocab, words=WORDS)
-    model = build_multi_weighted_hash_embed_v1(8, ["SHAPE", "TAG"], [50, 50], False)
-    model.initialize(X=[doc])
-    model([doc] * 4, is_train=True)
-    assert "The feature TAG has" in messages()
 
 
 def test_ngrams_of_texts_look_too(messages: Callable[[], str]) -> None:

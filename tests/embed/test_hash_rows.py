@@ -69,19 +69,3 @@ def test_default_seed_avoids_the_dead_one_in_the_one_column_that_leads_there() -
 
 def test_spacy_seeds_start_at_eight() -> None:
     assert spacy_seeds(4) == [8, 9, 10, 11]
-
-
-@pytest.mark.parametrize(
-    ("nV", "num_hashes", "seed", "message"),
-    [
-        (10, 0, 1, "NORM: num_hashes .* was: 0"),
-        (10, 17, 1, "NORM: num_hashes .* was: 17"),
-        (0, 1, 1, "NORM: rows .* was: 0"),
-        (2**31, 1, 1, "NORM: rows .* was: 2147483648"),
-        (10, 1, -1, "NORM: seeds .* was: -1"),
-        (10, 1, 2**32, "NORM: seeds .* was: 4294967296"),
-    ],
-)
-def test_settings_are_refused(nV: int, num_hashes: int, seed: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        hash_rows(nV, attr="NORM", num_hashes=num_hashes, seed=seed)

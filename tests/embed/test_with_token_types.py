@@ -18,7 +18,6 @@ from spacy_multihash.layers import (
     multi_embed,
     with_token_types,
 )
-from tests.helpers.gradients import check_param_gradients
 
 A, B, KEY = 10, 20, 30  # attribute ids
 
@@ -116,20 +115,6 @@ def test_gradients_equal_those_of_every_token(docs: list[list[tuple[int, ...]]])
 
 def tables_of(model: Model) -> list[Model]:
     return [node for node in model.walk() if node.name == "table_embed"]
-
-
-@pytest.mark.parametrize("docs", DOCS.values(), ids=DOCS.keys())
-def test_gradients_equal_central_differences(ops: Ops, docs: list[list[tuple[int, ...]]]) -> None:
-    once, _ = pair([A, B])
-    lengths = ops.asarray1i([len(doc) for doc in docs])
-    check_param_gradients(
-        once,
-        fake_docs(docs),
-        lambda Y: Y.dataXd,
-        eps=1e-2,
-        atol=1e-4,
-        wrap=lambda d: Ragged(d, lengths),
-    )
 
 
 def seen_types(vector_attr: Union[int, None], docs: list[FakeDoc]) -> Any:

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, set_dropout_rate, to_numpy
 
-from spacy_multihash import set_threads
+from spacy_multihash import build_iterated_dilated_encoder_v1
 from spacy_multihash.layers import IteratedDilatedEncoder, begin_passes, effective_input_width
 from tests.helpers.dilated import reference_passes, weights_of
 from tests.helpers.gradients import slopes
-from tests.helpers.maxout import OTHER_FLOATS, batch, flat, random_vectors, randomize
+from tests.helpers.maxout import batch, flat, random_vectors, randomize
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 # Dilations, repeats, window size, and which options are on.
@@ -163,12 +163,6 @@ def test_a_token_sees_the_effective_input_width_and_no_more(
     assert (different[0], different[-1]) == (place - reach, place + reach)
 
 
-def test_shared_passes_have_the_parameters_of_one() -> None:
-    one = build(4, [1, 2, 1], 1, 1, {})
-    assert len(build(4, [1, 2, 1], 3, 1, {}).layers) == len(one.layers)
-    assert len(build(4, [1, 2, 1], 3, 1, {"share": False}).layers) == 1 + 9
-
-
 def test_dropout_is_drawn_for_each_pass_and_only_in_training() -> None:
     model = build(64, [1], 2, 1, {})
     set_dropout_rate(model, 0.5)
@@ -198,62 +192,6 @@ def convolve(layer: Model, X: numpy.ndarray) -> numpy.ndarray:
     return windows @ layer.get_param("W").T + layer.get_param("b")
 
 
-def test_dropout_is_repeated_by_the_seed_in_any_number_of_threads() -> None:
-    Xs = batch(build(8, [1], 1, 1, {}).ops, [700, 1100], 8)
-    results = []
-    for threads in (1, 2):
-        former = set_threads(threads)
-        try:
-            model = build(8, [1, 2], 2, 1, {})
-            set_dropout_rate(model, 0.3)
-            numpy.random.seed(3)
-            Ys, backprop = model.begin_update(Xs)
-            dX = flat(backprop(Xs))
-            results.append([flat(Ys), dX, model.layers[1].get_grad("W")])
-        finally:
-            set_threads(former)
-    for one, two in zip(*results, strict=True):
-        assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
-def test_nothing_in_gives_nothing_out(ops: Ops, lengths: list[int]) -> None:
-    model = build(4, [1, 2], 2, 1, {})
-    Xs = batch(ops, lengths, 4)
-    for Ys, backprop in ((model.predict(Xs), None), model.begin_update(Xs)):
-        assert [Y.shape for Y in Ys] == [(0, 4)] * len(lengths)
-        if backprop is not None:
-            assert [dX.shape for dX in backprop(Ys)] == [(0, 4)] * len(lengths)
-
-
-@pytest.mark.parametrize("kind", OTHER_FLOATS)
-def test_other_layouts_of_the_same_numbers_give_the_same(kind: str) -> None:
-    model = build(4, [1, 2], 1, 1, {})
-    X = random_vectors(9, 4)
-    other = OTHER_FLOATS[kind](X)
-    assert_array_equal(model.predict([other])[0], model.predict([X])[0])
-
-
-@pytest.mark.parametrize("is_train", [False, True])
-def test_input_of_another_width_is_refused(is_train: bool) -> None:
-    model = build(4, [1, 2], 1, 1, {})
-    with pytest.raises(ValueError, match=r"expects an input of shape \(2, 4\) for doc 1"):
-        model([random_vectors(3, 4), random_vectors(2, 5)], is_train)
-
-
-def test_gradient_of_another_shape_is_refused() -> None:
-    model = build(4, [1, 2], 1, 1, {})
-    _, backprop = model.begin_update([random_vectors(3, 4)])
-    with pytest.raises(ValueError, match=r"expects a gradient of shape \(3, 4\)"):
-        backprop([random_vectors(2, 4)])
-
-
-def test_prediction_has_no_way_back() -> None:
-    _, backprop = build(4, [1], 1, 1, {})([random_vectors(3, 4)], is_train=False)
-    with pytest.raises(ValueError, match="cannot go back from a prediction"):
-        backprop([random_vectors(3, 4)])
-
-
 @pytest.mark.parametrize(
     ("name", "value"), [("dilations", [1, 3]), ("repeats", 3), ("window_size", 2), ("residual", 1)]
 )
@@ -265,10 +203,39 @@ def test_weights_of_other_settings_are_refused(name: str, value: Any) -> None:
         other.from_bytes(saved)
 
 
-def test_a_round_trip_keeps_predictions() -> None:
-    options = {"normalize": True, "share": False}
-    model = build(4, [1, 2], 2, 1, options, input_width=3)
-    fresh = IteratedDilatedEncoder(4, dilations=[1, 2], repeats=2, window_size=1, **options)
-    fresh.from_bytes(model.to_bytes())
-    X = random_vectors(9, 3)
-    assert_array_equal(fresh.predict([X])[0], model.predict([X])[0])
+def test_other_shapes_and_a_way_back_from_predictions_are_refused() -> None:
+    model, X = build(4, [1, 2], 1, 1, {}), random_vectors(3, 4)
+    for is_train in (False, True):
+        with pytest.raises(ValueError, match=r"expects an input of shape \(2, 4\) for doc 1"):
+            model([X, random_vectors(2, 5)], is_train)
+    with pytest.raises(ValueError, match=r"expects a gradient of shape \(3, 4\)"):
+        model.begin_update([X])[1]([random_vectors(2, 4)])
+    with pytest.raises(ValueError, match="cannot go back from a prediction"):
+        model([X], is_train=False)[1]([X])
+
+
+# The registered architecture. What it refuses is in tests/test_generated_settings.py.
+
+
+def pinned(model: Model) -> dict[str, Any]:
+    """Return the settings that decide what a model computes."""
+    return {name: value.value for name, value in model.attrs.items() if hasattr(value, "value")}
+
+
+def test_architecture_needs_a_width_only() -> None:
+    model = build_iterated_dilated_encoder_v1(4)
+    defaults = {"dilations": [1, 2, 1], "repeats": 1, "window_size": 1, "residual": 0}
+    assert pinned(model) == defaults
+    assert [layer.name for layer in model.layers] == ["linear"] * 4  # the first, and the stack's
+    model.attrs["dilations"].value.append(9)
+    assert pinned(build_iterated_dilated_encoder_v1(4)) == defaults
+
+
+def test_architecture_hands_on_all_settings() -> None:
+    options = {"share": False, "residual": True, "normalize": True}
+    model = build_iterated_dilated_encoder_v1(4, [1, 3], 2, 2, **options).initialize()
+    other = build(4, [1, 3], 2, 2, options)
+    assert pinned(model) == pinned(other)
+    other.from_bytes(model.to_bytes())
+    X = random_vectors(9, 4)
+    assert_array_equal(other.predict([X])[0], model.predict([X])[0])

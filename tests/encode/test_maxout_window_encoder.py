@@ -1,22 +1,16 @@
-from pathlib import Path
-
 import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.language import Language
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder as SpacyEncoder
 from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import encoder_from_spacy, set_threads
 from spacy_multihash.layers import MaxoutWindowEncoder
-from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import (
-    OTHER_FLOATS,
     batch,
     flat,
-    random_vectors,
     randomize,
     reference_encoder,
 )
@@ -24,7 +18,7 @@ from tests.helpers.maxout import (
 LENGTHS = [3, 0, 1, 14, 0, 2]
 
 
-def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:
+def assert_same_gradients(theirs: Model, ours: Model) -> None:
     maxouts = [node for node in theirs.walk() if node.name == "maxout"]
     norms = [node for node in theirs.walk() if node.name == "layernorm"]
     for maxout, norm, layer in zip(maxouts, norms, ours.layers, strict=True):
@@ -35,7 +29,7 @@ def assert_same_gradients(theirs: Model, ours: Model, *, share: float) -> None:
             (norm, "b", "beta"),
         ):
             expected, found = to_numpy(node.get_grad(name)), to_numpy(layer.get_grad(our_name))
-            assert_allclose(found, expected, atol=share * abs(expected).max(), err_msg=our_name)
+            assert_allclose(found, expected, atol=1e-4 * abs(expected).max(), err_msg=our_name)
 
 
 SIZES = [(1, 3, 3), (2, 2, 2), (3, 1, 2), (0, 2, 2), (1, 4, 1)]
@@ -78,19 +72,7 @@ def test_activations_and_gradients_equal_those_of_spacy(
     dYs = batch(ops, LENGTHS, 8, seed=1)
     dXs, our_dXs = backprop([dY.copy() for dY in dYs]), our_backprop(dYs)
     assert_allclose(flat(our_dXs), flat(dXs), atol=1e-4 * abs(flat(dXs)).max())
-    assert_same_gradients(theirs, ours, share=1e-4)
-
-
-def test_gradients_equal_central_differences(ops: Ops) -> None:
-    model = randomize(MaxoutWindowEncoder(3, window_size=1, nP=2, depth=2).initialize())
-    check_param_gradients(
-        model,
-        batch(ops, [2, 0, 7], 3),
-        lambda Ys: ops.xp.concatenate(Ys),
-        eps=1e-3,
-        atol=1e-2,
-        wrap=lambda dY: [dY[:2], dY[2:2], dY[2:]],
-    )
+    assert_same_gradients(theirs, ours)
 
 
 def test_initial_weights_are_those_of_spacy(ops: Ops) -> None:
@@ -103,24 +85,6 @@ def test_initial_weights_are_those_of_spacy(ops: Ops) -> None:
         assert_array_equal(to_numpy(layer.get_param("W")), W)
 
 
-def test_trained_weights_encode_as_in_spacy(english: Language) -> None:
-    texts = ["Anna met Bob in Rome .", "", "Yes", "No . " * 800]
-    docs = [english.make_doc(text) for text in texts]
-    model = english.get_pipe("tok2vec").model  # type: ignore[attr-defined]
-    vectors = model.get_ref("embed").predict(docs)
-    theirs = model.get_ref("encode")
-    set_dropout_rate(theirs, 0.0)  # it was saved with that of its training
-    ours = encoder_from_spacy(theirs)
-    Ys, backprop = theirs.begin_update(vectors)
-    our_Ys, our_backprop = ours.begin_update(vectors)
-    assert_allclose(flat(ours.predict(vectors)), flat(theirs.predict(vectors)), atol=1e-4)
-    assert_allclose(flat(our_Ys), flat(Ys), atol=1e-4)
-    dYs = batch(ours.ops, [len(doc) for doc in docs], 96)
-    dXs, our_dXs = backprop([dY.copy() for dY in dYs]), our_backprop(dYs)
-    assert_allclose(flat(our_dXs), flat(dXs), atol=1e-3 * abs(flat(dXs)).max())
-    assert_same_gradients(theirs, ours, share=1e-3)
-
-
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
 def test_batches_without_tokens_pass_both_ways(ops: Ops, lengths: list[int]) -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
@@ -129,47 +93,17 @@ def test_batches_without_tokens_pass_both_ways(ops: Ops, lengths: list[int]) -> 
     assert [Y.shape for Y in [*Ys, *backprop(Ys), *model.predict(Xs)]] == [(0, 4)] * len(Xs) * 3
 
 
-def test_inputs_and_gradients_are_not_written_to(ops: Ops) -> None:
-    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
-    Xs, dYs = batch(ops, LENGTHS, 4), batch(ops, LENGTHS, 4, seed=1)
-    before = flat(Xs), flat(dYs)
-    model.begin_update(Xs)[1](dYs)
-    assert_array_equal(flat(Xs), before[0])
-    assert_array_equal(flat(dYs), before[1])
-
-
-@pytest.mark.parametrize("kind", OTHER_FLOATS)
-def test_other_floats_are_taken_as_float32(ops: Ops, kind: str) -> None:
-    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
-    X, dY = random_vectors(9, 4), random_vectors(9, 4, seed=1)
-    change = OTHER_FLOATS[kind]
-    Ys, backprop = model.begin_update([ops.asarray(X)])
-    other_Ys, other_backprop = model.begin_update([ops.asarray(change(X))])
-    assert_array_equal(flat(other_Ys), flat(Ys))
-    dXs, other_dXs = backprop([ops.asarray(dY)]), other_backprop([ops.asarray(change(dY))])
-    assert_array_equal(flat(other_dXs), flat(dXs))
-    assert all(array.dtype == "float32" for array in [*other_Ys, *other_dXs])
-
-
-def test_an_input_of_another_width_is_refused(ops: Ops) -> None:
+def test_other_shapes_and_a_way_back_from_predictions_are_refused(ops: Ops) -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
     with pytest.raises(ValueError, match=r"of shape \(2, 4\) for doc 1, was given \(2, 5\)"):
         model.predict([*batch(ops, [3], 4), *batch(ops, [2], 5)])
-
-
-def test_a_gradient_of_another_shape_is_refused(ops: Ops) -> None:
-    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
+    _, backprop = model(batch(ops, [3], 4), is_train=False)
+    with pytest.raises(ValueError, match="cannot go back from a prediction"):
+        backprop(batch(ops, [3], 4))
     _, backprop = model.begin_update(batch(ops, [3, 2], 4))
     with pytest.raises(ValueError, match=r"a gradient of shape \(3, 4\) for doc 0, was .*\(4, 4\)"):
         backprop(batch(ops, [4, 1], 4))
     with pytest.raises(ValueError, match=r"of shape \(2, 4\) for doc 1, was given no array"):
-        backprop(batch(ops, [3], 4))
-
-
-def test_a_prediction_has_no_way_back(ops: Ops) -> None:
-    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
-    _, backprop = model(batch(ops, [3], 4), is_train=False)
-    with pytest.raises(ValueError, match="cannot go back from a prediction"):
         backprop(batch(ops, [3], 4))
 
 
@@ -212,18 +146,6 @@ def test_gradients_pass_only_what_dropout_kept(ops: Ops) -> None:
     dYs = batch(ops, [5], 3, seed=1)
     assert_array_equal(flat(backprop(dYs)), flat(dYs))
     assert_array_equal(to_numpy(model.layers[0].get_grad("W")), 0)
-
-
-def test_saved_weights_encode_the_same_in_a_new_layer(ops: Ops, tmp_path: Path) -> None:
-    model = randomize(MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize())
-    other = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2)
-    other.from_bytes(model.to_bytes())
-    model.to_disk(tmp_path / "model")
-    third = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
-    third.from_disk(tmp_path / "model")
-    Xs = batch(ops, LENGTHS, 4)
-    assert_array_equal(flat(other.predict(Xs)), flat(model.predict(Xs)))
-    assert_array_equal(flat(third.predict(Xs)), flat(model.predict(Xs)))
 
 
 def test_weights_of_another_window_are_refused() -> None:

@@ -1,6 +1,5 @@
 """The callback that makes the tables of MultiEmbed, in the pipelines that it may meet."""
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,9 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
 from spacy_multihash import (
-    build_multi_embed_v1,
     count_symbols,
     make_tables,
     read_tables,
-    set_tables,
     write_tables,
 )
 from spacy_multihash.corpus.training import training_docs
@@ -86,12 +83,6 @@ def test_tables_hold_the_frequent_symbols_of_the_training_corpus(corpus: Path) -
     assert symbols(nlp)[0] == "."
     assert set(symbols(nlp)) == set(NORMS)
     assert symbols(nlp, "SHAPE") == ["Xxxx", *symbols(nlp, "SHAPE")[1:]]
-
-
-def test_tables_are_as_large_as_allowed(corpus: Path) -> None:
-    nlp = start(config_of(corpus, max_rows=3))
-    sizes = [n.get_dim("nV") for n in embed_of(nlp).walk() if n.name == "table_embed"]
-    assert sizes == [3, 3]
 
 
 def test_whole_corpus_is_counted_and_not_the_sample_for_initialization(tmp_path: Path) -> None:
@@ -159,22 +150,13 @@ def test_rules_of_the_tokenizer_are_kept(corpus: Path) -> None:
     assert [[t.text for t in doc] for doc in training_docs(nlp)] == [["a", ":", "b", "c"]]
 
 
-@spacy.registry.readers("spacy_multihash_tests.both.v1")
-def make_corpora(path: Path) -> dict[str, Callable]:
-    return {"train": Corpus(path), "dev": Corpus(path)}
-
-
-def test_one_function_may_make_all_corpora(corpus: Path) -> None:
-    config = config_of(corpus, min_freq=2)
-    config["corpora"] = {"@readers": "spacy_multihash_tests.both.v1", "path": str(corpus)}
-    assert set(symbols(start(config))) == set(NORMS)
-
-
-def test_counting_adds_nothing_to_the_vocab(corpus: Path) -> None:
+def test_counting_adds_nothing_to_the_vocab_and_no_more_rows_than_allowed(corpus: Path) -> None:
     nlp = build(config_of(corpus))
     before = {lexeme.orth for lexeme in nlp.vocab}
-    make_init_tables_v1(min_freq=1)(nlp)
+    make_init_tables_v1(min_freq=1, max_rows=3)(nlp)
     assert {lexeme.orth for lexeme in nlp.vocab} == before
+    sizes = [n.get_dim("nV") for n in embed_of(nlp).walk() if n.name == "table_embed"]
+    assert sizes == [3, 3]
 
 
 # Files
@@ -189,13 +171,6 @@ def test_tables_may_be_read_from_a_file_and_are_cut_as_the_config_says(
     nlp = start(config_of(corpus, path=str(path), min_freq=2))
     assert set(symbols(nlp)) == set(NORMS)
     assert len(read_tables(path).tables["NORM"]) > len(NORMS)
-
-
-def test_file_that_was_cut_more_is_refused(corpus: Path, tmp_path: Path) -> None:
-    path = tmp_path / "x.tables"
-    write_tables(path, make_tables({"NORM": Counter({1: 9})}, min_freq=5))
-    with pytest.raises(ValueError, match="cut at min_freq = 5, and can't be cut at min_freq = 2"):
-        start(config_of(corpus, path=str(path), min_freq=2))
 
 
 # Components that are not initialized
@@ -228,24 +203,6 @@ def test_sourced_component_keeps_its_tables(
     nlp = start(config)
     assert symbols(nlp) == symbols(first)
     assert_array_equal(vectors(nlp), vectors(first))
-
-
-def test_component_frozen_alone_keeps_its_tables(corpus: Path, tmp_path: Path) -> None:
-    first = trained(corpus, tmp_path / "first")
-    config = config_of(write_corpus(tmp_path / "other.spacy", make_docs()[:1]))
-    config["components"]["tok2vec"] = {"source": str(tmp_path / "first")}
-    config["training"].update(frozen_components=["tok2vec"], annotating_components=["tok2vec"])
-    # The width of the listener refers to a section that sourcing takes away.
-    config["components"]["ner"]["model"]["tok2vec"]["width"] = 16
-    assert_array_equal(vectors(start(config)), vectors(first))
-
-
-def test_trained_pipeline_loads_without_the_corpus(corpus: Path, tmp_path: Path) -> None:
-    nlp = trained(corpus, tmp_path / "model")
-    corpus.unlink()
-    loaded = spacy.load(tmp_path / "model")
-    assert symbols(loaded) == symbols(nlp)
-    assert_array_equal(vectors(loaded), vectors(nlp))
 
 
 def test_initializing_again_makes_tables_anew(corpus: Path) -> None:
@@ -289,6 +246,8 @@ def test_several_components_are_given_their_tables_by_one_count(corpus: Path) ->
         (LOOKUP, {}, {"training.max_epochs": -1}, "init-tables, with --training.max_epochs 0"),
         (LOOKUP, {}, {"paths.train": None}, "Corpus path can't be None"),
         (LOOKUP, {"path": "none.tables"}, {}, "no file of tables at .*none.tables"),
+        (LOOKUP, {"min_freq": -1}, {}, "min_freq must be a whole number from 0 on, was: -1"),
+        (LOOKUP, {"max_rows": 1}, {}, "max_rows must be a whole number from 2 on, was: 1"),
         (LOOKUP, {}, {"training.train_corpus": "corpora.none"}, r"has no \[corpora.none\]"),
         (LOOKUP, None, {}, "'lookup_rows' of NORM has no table of symbols. Add the callback"),
     ],
@@ -302,39 +261,3 @@ def test_configs_without_what_tables_need_are_refused(
         config[section][key] = value
     with pytest.raises((OSError, ValueError), match=message):
         build(config).initialize()
-
-
-def test_corpora_without_docs_are_refused(corpus: Path) -> None:
-    nlp = build(config_of(corpus))
-    del nlp.config["corpora"]["train"]
-    with pytest.raises(ValueError, match=r"the config has no \[corpora.train\]"):
-        nlp.initialize()
-    nlp = build(config_of(write_corpus(corpus, [])))
-    with pytest.raises(ValueError, match=r"the corpus \[corpora.train\] has no documents"):
-        nlp.initialize()
-
-
-def test_tables_without_an_attribute_change_nothing() -> None:
-    model = build_multi_embed_v1(8, ["NORM", "SHAPE"], False)
-    tables = make_tables({"NORM": Counter({1: 1})}, min_freq=0)
-    with pytest.raises(ValueError, match=r"lack SHAPE: they have \['NORM'\]"):
-        set_tables(model, tables)
-    lookups = [node for node in model.walk() if node.name == "lookup_rows"]
-    assert [len(node.attrs["symbols"]) for node in lookups] == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"min_freq": -1}, "min_freq must be a whole number from 0 on"),
-        ({"min_freq": 2.5}, "min_freq must be a whole number from 0 on, was: 2.5"),
-        ({"min_freq": "2"}, "min_freq must be a whole number from 0 on, was: '2'"),
-        ({"max_rows": 1}, "max_rows must be a whole number from 2 on"),
-        ({"max_rows": "10"}, "max_rows must be a whole number from 2 on, was: '10'"),
-    ],
-)
-def test_cut_out_of_range_is_refused_when_the_config_is_read(
-    setting: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        make_init_tables_v1(**setting)

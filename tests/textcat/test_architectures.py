@@ -115,10 +115,6 @@ def trained(
     return nlp
 
 
-def cats_of(nlp: Language) -> list[dict[str, float]]:
-    return [nlp(text).cats for text in TEXTS]
-
-
 def model_of(nlp: Language) -> Model:
     return nlp.get_pipe("textcat").model  # type: ignore[attr-defined]
 
@@ -199,7 +195,7 @@ def reference(model: Model, doc: Doc, orders: list[int], reduce: str) -> numpy.n
 
 @pytest.mark.parametrize("exclusive", [True, False])
 @pytest.mark.parametrize("reduce", ["sum", "mean"])
-@pytest.mark.parametrize("orders", [[1], [1, 2], [2, 3], [10]])
+@pytest.mark.parametrize("orders", [[1, 2], [2, 3]])
 def test_probabilities_equal_a_loop(
     exclusive: bool, reduce: str, orders: list[int], docs: list[Doc]
 ) -> None:
@@ -269,43 +265,17 @@ def test_training_learns_the_topics(name: str) -> None:
         assert [best(doc.cats) for doc in nlp.pipe(texts)] == [label] * len(texts)
 
 
-@pytest.mark.parametrize("name", ["linear", "appended"])
-def test_pipeline_goes_to_bytes_and_disk_and_back(name: str, tmp_path: Path) -> None:
-    nlp = trained(MODELS[name], epochs=2)
+def test_pipeline_goes_to_bytes_and_disk_and_back(tmp_path: Path) -> None:
+    nlp = trained(MODELS["appended"], epochs=2)
     expected = probabilities_of(nlp)
     nlp.to_disk(tmp_path)
     assert_array_equal(probabilities_of(spacy.load(tmp_path)), expected)
-    others = trained(MODELS[name], epochs=1)
+    others = trained(MODELS["appended"], epochs=1)
     assert (probabilities_of(others) != expected).any()
     assert_array_equal(probabilities_of(others.from_bytes(nlp.to_bytes())), expected)
     fresh = load_model_from_config(Config().from_str(nlp.config.to_str()))
     assert_array_equal(probabilities_of(fresh.from_bytes(nlp.to_bytes())), expected)
     assert_array_equal(probabilities_of(pickle.loads(pickle.dumps(nlp))), expected)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"seed": 1}, "seed = 1, the weights were trained with seed = 0"),
-        ({"rows": 8}, "rows = 8, .* with rows = 7"),
-        ({"importance_rows": 9}, "importance_rows = 9, .* with importance_rows = 11"),
-        ({"width": 5}, "width = 5, .* with width = 3"),
-        ({"num_hashes": 3}, "num_hashes = 3, .* with num_hashes = 2"),
-        ({"reduce": "mean"}, "reduce = 'mean', .* with reduce = 'sum'"),
-        ({"append_importance": True}, "append_importance = True, .* append_importance = False"),
-        ({"ngram_orders": [2]}, r"ngram_orders = \[2\], "),
-        ({"attr": "ORTH"}, "attr = 'ORTH', "),
-    ],
-    ids=str,
-)
-def test_weights_of_other_settings_are_refused_by_their_names_in_the_config(
-    settings: dict[str, Any], message: str
-) -> None:
-    other = build(**settings)
-    trained = build().initialize()
-    with pytest.raises(ValueError, match=f"'textcat_hash_embed' of .* with {message}"):
-        other.from_bytes(trained.to_bytes())
-    assert not any(node.has_param(name) for node in other.walk() for name in node.param_names)
 
 
 def test_exclusive_classes_and_texts_of_several_labels_do_not_go_together() -> None:

@@ -1,6 +1,5 @@
 """Tables of vectors in files: what spaCy writes is read, and what is written spaCy reads."""
 
-import gzip
 import io
 import re
 import tarfile
@@ -42,18 +41,16 @@ ODD = ["a b", "\u2028x", "\x85", "PERSON", "<", "7", "x\tz", "ORTH"]
 ODD += ["New York", ". . .", "at name@domain.com", "3.5 mm", "1 . 5", "Apollo 11", "4.5", "a 1.5.2"]
 
 
-@pytest.mark.parametrize("name", ["plain.txt", "plain.vec", "packed.txt.gz"])
+@pytest.mark.parametrize("name", ["plain.txt", "packed.txt.gz"])
 def test_text_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
     odd = X[: len(ODD)]
     write_table(tmp_path / name, make_table(odd, ODD))
-    for _ in range(2):
-        table = read_table(tmp_path / name, lang="de")
-        assert list(table.words) == ODD
-        numpy.testing.assert_array_equal(table.data, odd)
-        write_table(tmp_path / "folder", table)
-        numpy.testing.assert_array_equal(loaded(tmp_path / "folder", ODD), odd)
-        assert spacy.load(tmp_path / "folder").lang == "de"
-        write_table(tmp_path / name, read_table(tmp_path / "folder"))
+    table = read_table(tmp_path / name, lang="de")
+    assert list(table.words) == ODD
+    numpy.testing.assert_array_equal(table.data, odd)
+    write_table(tmp_path / "folder", table)
+    numpy.testing.assert_array_equal(loaded(tmp_path / "folder", ODD), odd)
+    assert spacy.load(tmp_path / "folder").lang == "de"
 
 
 def test_text_is_what_spacy_reads(tmp_path: Path) -> None:
@@ -125,18 +122,6 @@ def test_package_is_read_without_loading_its_pipeline(
     assert (table.lang, table.title, len(table.keys)) == ("xx", "some.vectors", 60)
 
 
-def test_several_words_of_a_row_and_rows_of_no_word_stay(tmp_path: Path) -> None:
-    nlp = spacy.blank("xx")
-    nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X[:5])
-    for word, row in (("a", 1), ("b", 1), ("c", 3), ("gone", 4)):
-        nlp.vocab.vectors.add(nlp.vocab.strings.add(word), row=row)
-    nlp.vocab.vectors.key2row[nlp.vocab.strings["gone"]] = -1
-    nlp.to_disk(tmp_path / "in")
-    write_table(tmp_path / "out", read_table(tmp_path / "in"))
-    vectors = spacy.load(tmp_path / "out").vocab.vectors
-    assert (vectors.shape, vectors.n_keys) == ((5, 8), 3)
-
-
 def test_floret_is_read_and_written(tmp_path: Path) -> None:
     source = write_floret(tmp_path / "in", X)
     table = read_table(source)
@@ -165,7 +150,7 @@ def test_text_may_lack_a_header_and_begin_with_a_mark(
     numpy.testing.assert_array_equal(table.data, X)
 
 
-@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\n \t\n"])
+@pytest.mark.parametrize("end", ["", "\n \t\r\n"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -236,14 +221,6 @@ def same_line(line: list[Any], other: list[str]) -> bool:
     )
 
 
-def test_attribute_of_the_words_is_kept(tmp_path: Path) -> None:
-    path = write_pipeline(tmp_path / "in", X) / "vocab" / "vectors.cfg"
-    srsly.write_json(path, {"mode": "default", "attr": LOWER})
-    write_codes(tmp_path / "codes.npz", read_table(tmp_path / "in"), "int8")
-    write_table(tmp_path / "out", read_table(tmp_path / "codes.npz"))
-    assert Vectors().from_disk(tmp_path / "out" / "vocab").attr == LOWER
-
-
 def test_keys_of_old_tables_are_read(tmp_path: Path) -> None:
     path = write_pipeline(tmp_path / "in", X) / "vocab"
     (path / "key2row").unlink()
@@ -255,7 +232,7 @@ def test_keys_of_old_tables_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["float16", "int8"])
 def test_file_of_codes_is_a_table_of_what_they_stand_for(method: Method, tmp_path: Path) -> None:
-    table = replace(make_table(X), lang="de", title="some")
+    table = replace(make_table(X), lang="de", title="some", attr=LOWER)
     for name in ("codes.npz", "again.npz"):
         write_codes(tmp_path / name, table, method)
     assert (tmp_path / "codes.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
@@ -265,6 +242,8 @@ def test_file_of_codes_is_a_table_of_what_they_stand_for(method: Method, tmp_pat
     numpy.testing.assert_array_equal(read.data, rounded(table, method).data)
     assert (list(read.words), read.lang, read.title) == (WORDS, "de", "some")
     numpy.testing.assert_array_equal(read.keys, table.keys)
+    write_table(tmp_path / "out", read)
+    assert Vectors().from_disk(tmp_path / "out" / "vocab").attr == LOWER
 
 
 # What is refused
@@ -296,7 +275,7 @@ def test_bad_text_is_refused(text: str, message: str, tmp_path: Path) -> None:
         read_table(tmp_path / "in.txt")
 
 
-@pytest.mark.parametrize("number", ["-7.86", ".5", "1e-05", "+2.", "1.5E+3"])
+@pytest.mark.parametrize("number", ["-7.86", ".5", "+2.", "1.5E+3"])
 def test_lines_with_an_extra_column_are_refused(number: str, tmp_path: Path) -> None:
     lines = write_lines(tmp_path / "in.txt", X[:5]).read_text().splitlines()
 
@@ -342,6 +321,11 @@ def set_config(**values: object) -> Callable[[Path], None]:
         ("vectors", lambda p: p.write_bytes(p.read_bytes().replace(b"}", b"(", 1)), "TokenError"),
         ("vectors", lambda p: write_rows(p, numpy.arange(6).reshape(2, 3)), "array of int64 and"),
         ("vectors", lambda p: write_rows(p, X[:0]), r"has no vectors: .* of shape \(0, 8\)"),
+        (
+            "vectors",
+            lambda p: write_rows(p, X * numpy.float64(1e300)),
+            "row 0 of the word 'word0' has .* float32",
+        ),
         ("vectors", Path.unlink, "There are no vectors at .*a package's name"),
         ("key2row", lambda p: srsly.write_msgpack(p, {5: 60}), "has row 60, but the rows are 0 to"),
         ("key2row", lambda p: srsly.write_msgpack(p, {"a": "b"}), "vocab is damaged"),
@@ -401,12 +385,6 @@ def test_computed_numbers_that_are_not_finite_are_refused(name: str, tmp_path: P
     assert not [*tmp_path.iterdir()]
 
 
-def test_numbers_that_float32_cannot_hold_are_refused(tmp_path: Path) -> None:
-    write_pipeline(tmp_path / "in", X.astype("float64") * 1e300)
-    with pytest.raises(ValueError, match="row 0 of the word 'word0' has .* float32 can't hold"):
-        read_table(tmp_path / "in")
-
-
 def test_damaged_codes_are_refused(tmp_path: Path) -> None:
     table, path = make_table(X), tmp_path / "codes.npz"
     write_codes(path, table, "int8")
@@ -434,10 +412,3 @@ def test_damaged_codes_are_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"codes.npz is damaged, or no file of codes"):
             read_table(path)
-
-
-def test_text_that_is_cut_off_is_refused(tmp_path: Path) -> None:
-    whole = gzip.compress(b"1000 1\n" + b"".join(b"w%d %d\n" % (i, i**5) for i in range(1000)))
-    (tmp_path / "in.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=r"in.gz is damaged after line \d+"):
-        read_table(tmp_path / "in.gz")

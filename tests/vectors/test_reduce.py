@@ -6,6 +6,7 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from spacy_multihash.vectors.reduce import (
     AffineMap,
@@ -190,12 +191,6 @@ def test_int8_is_within_half_a_step_of_each_row(seed: int, scale: float) -> None
     assert (numpy.abs(widened(X, "int8") - X) <= 0.5001 * step).all()
 
 
-def test_float16_is_numpys() -> None:
-    X = random_vectors()
-    expected = X.astype("float16").astype("float32")
-    numpy.testing.assert_array_equal(widened(X, "float16"), expected)
-
-
 def test_vectors_that_float16_would_make_zeros_are_refused() -> None:
     X = random_vectors()
     X[4], X[5] = 2.0**-25, 0
@@ -204,11 +199,7 @@ def test_vectors_that_float16_would_make_zeros_are_refused() -> None:
     ):
         widened(X, "float16")
     X[4, 0] = 2.0**-24
-    assert widened(X, "float16")[4].any()
-
-
-def test_number_beyond_float16_is_refused() -> None:
-    X = random_vectors()
+    assert_array_equal(widened(X, "float16"), X.astype("float16"))
     X[4, 4] = 7e4
     with pytest.raises(ValueError, match="float16 holds numbers up to 65,504, but the table has"):
         widened(X, "float16")

@@ -46,11 +46,6 @@ def test_attribute_that_finds_no_words_is_refused() -> None:
         table_of(IS_ALPHA).look_up(WORDS)
 
 
-def test_words_of_one_value_are_estimated_on_once() -> None:
-    X_estimated = table_of(LOWER).estimation_vectors(["Word2", "word2", "WORD5"])
-    numpy.testing.assert_array_equal(X_estimated, X[[2, 5]])
-
-
 def test_words_that_are_alike_are_found_by_both_attributes() -> None:
     Y, Z = alike_vectors(table_of(ORTH, UPPER, "one"), table_of(LOWER, name="other"))
     numpy.testing.assert_array_equal(Y, X)
@@ -85,12 +80,10 @@ def test_zeros_stand_for_no_vector() -> None:
     floret = replace(make_table(0 * X), floret=FLORET_TABLE)
     assert not floret.look_up(["word2", ""])[0].any()
     assert len(table.estimation_vectors()) == 59
-    chosen = table.estimation_vectors(["word2", "word3", "missing", "word2"])
+    by_lower = replace(table, attr=LOWER)
+    chosen = by_lower.estimation_vectors(["word2", "word3", "missing", "Word2"])
     numpy.testing.assert_array_equal(chosen, X[2:3])
+    shared = replace(make_table(X[:5], ["a", "b", "c"]), rows=numpy.array([2, 1, 2]))
+    numpy.testing.assert_array_equal(shared.estimation_vectors(), X[[1, 2]])
     with pytest.raises(ValueError, match=r"table has none of the 1 words, such as \['word3'\]"):
         table.estimation_vectors(["word3"])
-
-
-def test_words_of_a_row_are_estimated_on_once_and_rows_of_no_word_not() -> None:
-    table = replace(make_table(X[:5], ["a", "b", "c"]), rows=numpy.array([3, 1, 3]))
-    numpy.testing.assert_array_equal(table.estimation_vectors(), X[[1, 3]])

@@ -1,4 +1,4 @@
-"""Features of which a token may have several symbols, in whole models."""
+"""Features beyond spaCy's attributes, in whole models."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +9,7 @@ import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
-from thinc.api import Model, Ops, to_numpy
+from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import (
     Table,
@@ -24,7 +24,8 @@ from tests.helpers.gradients import check_param_gradients
 
 LISTS: list[Any] = [["person", "place"], "person", [], None, {1, 2}, ["a", "a"]]
 WORDS = ["Banana", "a", "ab", "Ÿ👩‍👧", "anana", "Banana"]
-ATTRS = ["LOWER{2,4}", "NORM", "_.kinds", "ORTH[:1]"]
+CASES = ["Nom", "", "Acc,Nom", "", "", ""]
+ATTRS = ["LOWER{2,4}", "NORM", "_.kinds", "ORTH[:1]", "LEMMA[-3:]", "MORPH[Case]"]
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +36,8 @@ def _extension() -> Iterator[None]:
 
 
 def make_doc() -> Doc:
-    doc = Doc(spacy.blank("en").vocab, words=WORDS, lemmas=["", *WORDS[1:]])
+    morphs = [f"Case={case}|Number=Sing" if case else "" for case in CASES]
+    doc = Doc(spacy.blank("en").vocab, words=WORDS, lemmas=["", *WORDS[1:]], morphs=morphs)
     for token, value in zip(doc, LISTS, strict=True):
         token._.kinds = value
     return doc
@@ -53,8 +55,10 @@ def symbols_of(doc: Doc, repeats: bool) -> list[list[list[int]]]:
             ids_of([token.norm_]),
             ids(kinds),
             ids_of([token.text[:1]]),
+            ids_of([token.lemma_[-3:]]),
+            ids_of([case]),
         ]
-        for token, kinds in zip(doc, texts, strict=True)
+        for token, kinds, case in zip(doc, texts, CASES, strict=True)
     ]
 
 
@@ -178,19 +182,42 @@ def test_weights_of_other_settings_are_refused(settings: dict[str, Any], message
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_docs_without_tokens(kind: str, texts: list[str]) -> None:
     nlp = spacy.blank("en")
-    model = BUILDERS[kind]().initialize(X=[make_doc()])
+    model = set_dropout_rate(BUILDERS[kind]().initialize(X=[make_doc()]), 0.2)
     vectors, backprop = model.begin_update([nlp.make_doc(text) for text in texts])
     assert [each.shape for each in vectors] == [(0, 4)] * len(texts)
     assert backprop(vectors) == []
 
 
-def test_static_vectors_beside_ngrams() -> None:
-    nlp = spacy.blank("en")
-    nlp.vocab.reset_vectors(width=3)
-    nlp.vocab.set_vector("saw", numpy.ones(3, dtype="float32"))
-    doc = Doc(nlp.vocab, words=["saw", "Saw"] * 20)
-    model = build_multi_hash_embed_v1(4, ["LOWER{3,5}"], [9], True).initialize(X=[doc])
-    vectors, backprop = model.begin_update([doc])
-    assert_array_equal(vectors[0][2], vectors[0][0])
-    assert abs(vectors[0][1] - vectors[0][0]).max() > 0.01  # only one has a static vector
-    assert backprop(vectors) == []
+@pytest.mark.parametrize("times", [1, 9])
+def test_slices_equal_prefix_and_suffix_to_the_last_bit(ops: Ops, times: int) -> None:
+    docs, vectors = [make_doc()] * times, []
+    for attrs in (["PREFIX", "SUFFIX"], ["ORTH[:1]", "ORTH[-3:]"]):
+        fix_random_seed(1)
+        vectors.append(to_numpy(build_hash(attrs).initialize(X=docs).predict(docs)[0]))
+    assert_array_equal(*vectors)
+
+
+def test_tokens_that_differ_in_a_base_are_not_one() -> None:
+    vocab = Vocab()
+    docs = [
+        Doc(vocab, words=["x"] * 40, morphs=["Case=Nom"] * 20 + ["Case=Acc"] * 20),
+        Doc(vocab, words=["x"] * 40, lemmas=["a"] * 20 + ["b"] * 20),
+    ]
+    model = build_hash(["MORPH[Case]", "LEMMA[:1]"]).initialize(X=docs)
+    for vectors in model.predict(docs):
+        assert abs(vectors[0] - vectors[39]).max() > 0.01
+        assert_array_equal(vectors[0], vectors[19])
+        assert_array_equal(vectors[20], vectors[39])
+
+
+def test_nodes_of_features_with_one_symbol_are_those_of_attributes() -> None:
+    features, attrs = build_hash(["ORTH[:2]", "MORPH[Case]"]), build_hash(["NORM", "SHAPE"])
+    assert [n.name for n in features.walk()] == [n.name for n in attrs.walk()]
+    assert "reduce" not in features.attrs
+
+
+def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
+    docs = [Doc(Vocab(), words=[word]) for word in ("one", "other")]
+    model = build_hash(["ORTH[:2]"]).initialize(X=docs[:1])
+    with pytest.raises(ValueError, match="The vocab of a batch has no string .* of one vocab"):
+        model.predict(docs)
