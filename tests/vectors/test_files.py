@@ -323,7 +323,7 @@ def set_config(**values: object) -> Callable[[Path], None]:
         ("vectors", lambda p: write_rows(p, X[:0]), r"has no vectors: .* of shape \(0, 8\)"),
         (
             "vectors",
-            lambda p: write_rows(p, X * numpy.float64(1e300)),
+            lambda p: write_rows(p, X.astype("float64") * 1e300),
             "row 0 of the word 'word0' has .* float32",
         ),
         ("vectors", Path.unlink, "There are no vectors at .*a package's name"),
