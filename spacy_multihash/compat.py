@@ -123,8 +123,9 @@ def make_set_attr(
 def _read_tables(path: Path) -> Tables:
     """Read a file of tables, of this package or of the report's own script."""
     message = read_message(path)
-    if not _is_of_report(message):
-        return parse_tables(path, message)
+    rows_of = message.values() if isinstance(message, dict) else ()
+    if not rows_of or not all(isinstance(rows, dict) for rows in rows_of):
+        return parse_tables(path, message)  # not {attribute: {id: row}}, as the script writes it
     try:
         return _tables_from_rows(message)
     except ValueError as error:
@@ -132,16 +133,6 @@ def _read_tables(path: Path) -> Tables:
             f"The file of tables {path} cannot be used: {error} Make it again with unk = 0, "
             "or with: python -m spacy multihash init-tables CONFIG OUTPUT"
         ) from error
-
-
-def _is_of_report(message: object) -> bool:
-    """Tell whether a file holds what the report's script writes: {attribute: {id: row}}."""
-    return (
-        isinstance(message, dict)
-        and len(message) > 0
-        and all(isinstance(attr, str) for attr in message)
-        and all(isinstance(rows, dict) for rows in message.values())
-    )
 
 
 def _tables_from_rows(tables: Mapping[str, Mapping[int, int]]) -> Tables:

@@ -64,14 +64,15 @@ def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
     """
     new = {}
     for name, path in paths.items():
-        if name == VOCAB or path is None:
-            check_vectors(name, find_table(vocab, name))
+        if name == VOCAB:
+            _check_own(_own_table(vocab))
+        elif path is None:
+            find_table(vocab, name)
         elif not has_table(vocab, name):
             new[name] = read_kept_table(name, Path(path))
         elif source_path(path).exists():
             _check_same(name, find_table(vocab, name), read_kept_table(name, Path(path)))
         else:
-            check_vectors(name, find_table(vocab, name))
             logger.info("Nothing is at %s: kept the vocab's table of vectors '%s'", path, name)
     for name, table in new.items():
         vocab.lookups.add_table(PREFIX + name, table._asdict())
@@ -149,41 +150,34 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
                 f"({type(error).__name__}: {error}). Copy or make it again."
             ) from error
         if PREFIX + name in lookups:
-            table = _kept_table(lookups, name)
-            check_vectors(name, table)
-            return table
+            return _kept_table(lookups, name)
     try:
         read = read_table(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"{_where(name)}: {error}") from error
+    if read.attr not in ATTR_NAMES or read.data.nbytes > _MOST_BYTES:
+        raise ValueError(
+            f"{_where(name)}: a vocab keeps tables of up to {_MOST_BYTES:,} bytes that find words "
+            f"by {', '.join(ATTR_NAMES.values())}. This one has {read.data.nbytes:,} bytes, and "
+            f"finds words by attribute {read.attr}. Make it again, or leave it out."
+        )
     order = numpy.argsort(read.keys)
     floret = None if read.floret is None else {key: read.floret[key] for key in FLORET}
     rows = read.rows[order].astype("int32")
-    table = KeptVectors(read.data, read.keys[order], rows, floret, read.attr)
-    _check_kept(name, table)
-    return table
+    return KeptVectors(read.data, read.keys[order], rows, floret, read.attr)
 
 
-def check_vectors(name: str, table: KeptVectors) -> None:
-    """Raise ValueError if a table can't be used, as `check_table` says, or can't be kept."""
-    _check_kept(name, table)
-    # The vocab's own table comes without its words, as a table of n-grams.
-    floret = {} if name == VOCAB and table.floret is None else table.floret
-    words, data = [None] * len(table.keys), to_numpy(table.data)
-    floret = None if floret is None else {"mode": "floret", **floret}
-    check_table(VectorTable(_where(name), data, table.keys, table.rows, words, floret))
-
-
-def _check_kept(name: str, table: KeptVectors) -> None:
-    data, problem = table.data, None
-    if table.floret is not None and data.dtype == numpy.float16:
-        problem = "has n-grams (floret) of float16, which spaCy reads as float32 alone"
-    elif name != VOCAB and table.attr not in ATTR_NAMES:
-        problem = f"finds words by another attribute than {', '.join(ATTR_NAMES.values())}"
-    elif name != VOCAB and data.nbytes > _MOST_BYTES:
-        problem = f"has {data.nbytes:,} bytes, and can be kept up to {_MOST_BYTES:,}"
-    if problem is not None:
-        raise ValueError(f"{_where(name)}: the table {problem}. Make it again, or leave it out.")
+def _check_own(table: KeptVectors) -> None:
+    """Raise ValueError if the vocab's own table can't be used, as `check_table` says."""
+    if table.floret is not None and table.data.dtype == numpy.float16:
+        raise ValueError(
+            f"{_where(VOCAB)}: the table has n-grams (floret) of float16, which spaCy reads as "
+            "float32 alone. Make it again, or leave it out."
+        )
+    # It comes without its words, as a table of n-grams.
+    floret = {"mode": "floret", **(table.floret or {})}
+    data = to_numpy(table.data)
+    check_table(VectorTable(_where(VOCAB), data, table.keys, table.rows, [], floret))
 
 
 def _own_table(vocab: Vocab) -> KeptVectors:

@@ -25,12 +25,12 @@ NAME = "iterated_dilated_encoder"
 class Step(NamedTuple):
     """One convolution on the way through an encoder.
 
-    number: Index of the convolution; passes may share convolutions.
-    layer: Its parameters.
+    nodes: The convolution and its norm, if there is one; passes may share them.
+    layer: Their parameters.
     ends: Whether it's the last of a pass through the stack.
     """
 
-    number: int
+    nodes: list[Model]
     layer: Layer
     ends: bool
 
@@ -188,7 +188,7 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, Pas
                 dY = dY + d_pass
             if mask is not None:
                 dY = dY * mask
-            d_params = _gradients(model, step)
+            d_params = _gradients(step)
             dY = backward(
                 ops.as_contig(dY, dtype="float32"),
                 X,
@@ -207,7 +207,8 @@ def _steps(model: EncoderModel) -> list[Step]:
     dilations, repeats, window, residual = (
         model.attrs[name].value for name in ("dilations", "repeats", "window_size", "residual")
     )
-    convolutions, norms = _convolutions(model), _norms(model)
+    convolutions = _convolutions(model)
+    norms = model.layers[len(convolutions) :]
     share = len(convolutions) == 1 + len(dilations)
     # The number, the dilation, and whether it's in the stack and the last one there
     walk = [(0, 1, False, False)]
@@ -215,32 +216,23 @@ def _steps(model: EncoderModel) -> list[Step]:
         first = 1 if share else 1 + repeat * len(dilations)
         last = len(dilations) - 1
         walk += [(first + i, dilation, True, i == last) for i, dilation in enumerate(dilations)]
-    weights = []
-    for number, convolution in enumerate(convolutions):
-        W, b = cast(Array, convolution.get_param("W")), cast(Array, convolution.get_param("b"))
-        G, beta = (norms[number].get_param(name) for name in "Gb") if norms else (None, None)
-        weights.append((W[:, None], b[:, None], G, beta))
-    return [
-        Step(number, Layer(*weights[number], window, dilation, inner, inner and residual), ends)
-        for number, dilation, inner, ends in walk
-    ]
+    steps = []
+    for number, dilation, inner, ends in walk:
+        nodes = [convolutions[number], *norms[number : number + 1]]
+        W, b, *norm = (cast(Array, node.get_param(p)) for node in nodes for p in node.param_names)
+        G, beta = norm or (None, None)
+        layer = Layer(W[:, None], b[:, None], G, beta, window, dilation, inner, inner and residual)
+        steps.append(Step(nodes, layer, ends))
+    return steps
 
 
 def _convolutions(model: EncoderModel) -> list[Model]:
     return [layer for layer in model.layers if layer.name == LINEAR]
 
 
-def _norms(model: EncoderModel) -> list[Model]:
-    return model.layers[len(_convolutions(model)) :]
-
-
-def _gradients(
-    model: EncoderModel, step: Step
-) -> tuple[Array, Array, Optional[Array], Optional[Array]]:
-    dW, db = gradients(_convolutions(model)[step.number], ("W", "b"))
-    if step.layer.G is None:
-        return dW[:, None], db[:, None], None, None
-    dG, dbeta = gradients(_norms(model)[step.number], ("G", "b"))
+def _gradients(step: Step) -> tuple[Array, Array, Optional[Array], Optional[Array]]:
+    dW, db = gradients(step.nodes[0], ("W", "b"))
+    dG, dbeta = gradients(step.nodes[1], ("G", "b")) if step.nodes[1:] else (None, None)
     return dW[:, None], db[:, None], dG, dbeta
 
 
