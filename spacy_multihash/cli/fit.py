@@ -76,6 +76,7 @@ from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
 MISTAKES = 50  # of each kind, in the report
 EXPLAINED = 20  # the most confident of them
 EXAMPLES = 50  # texts that are tried
+UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
 _MISSING = object()
 _BASELINE = "spaCy"
@@ -291,6 +292,9 @@ def write_config(
     check_overrides(overrides, config)
     text = config.to_str(interpolate=False)
     config = Config().from_str(text, interpolate=False, overrides=dict(overrides))
+    training = config.interpolate()["training"]
+    if 0 < training["max_steps"] < training["eval_frequency"]:  # the last step would go unscored
+        config["training"]["eval_frequency"] = training["max_steps"]
     header = "".join(f"# {line}\n" for line in reasons)
     write_bytes(path, f"{header}\n{config.to_str(interpolate=False)}\n".encode())
 
@@ -370,6 +374,8 @@ def _show_training(run: Run, what: str, trained: Mapping[str, Any]) -> None:
         f"{what} {history.step:,} steps in {duration(history.seconds)}: F1 {percent(score)} on "
         f"dev at step {step:,}"
     )
+    if step == 0:
+        msg.warn(UNTRAINED)
 
 
 def _show_interrupted(run: Run) -> None:
@@ -379,6 +385,7 @@ def _show_interrupted(run: Run) -> None:
         model, history = run.in_training
         step, score = history.best
         state = f"The best model so far is in {model}: F1 {percent(score)} at step {step:,}. "
+        state += "" if step else f"{UNTRAINED} "
     msg.warn("Stopped", f"{state}To go on, run the same command.")
 
 

@@ -21,7 +21,7 @@ from spacy_multihash.cli import fit as module
 from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.convert import SPLITS
-from spacy_multihash.fit.training import train
+from spacy_multihash.fit.training import History, train
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 
@@ -192,6 +192,15 @@ def test_texts_are_classified(data: str, kind: str, options: tuple[str, ...]) ->
     page = Path("out/report.html").read_text()
     assert "multihash show" not in page
     assert "<h2>Mistakes" in page and ("have wrong labels" in page or "no mistakes" in page)
+
+
+def test_last_step_is_scored_and_step_0_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    args = ("train.conll", "--dev", "dev.conll", "--training.max_steps", 15)
+    result = invoke(*args)
+    assert "at step 15" in said(result) and module.UNTRAINED not in said(result), result.output
+    untrained = History(step=15, curve=[(0, 0.2), (15, 0.1)])
+    monkeypatch.setattr(module, "train", lambda *args: untrained)
+    assert module.UNTRAINED in said(invoke(*args, "--output", "other"))
 
 
 def contents() -> dict[Path, bytes]:
