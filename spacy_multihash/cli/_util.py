@@ -70,7 +70,7 @@ class Messages(Printer):
         """Print an error on stderr, each line of its text wrapped by itself, and exit."""
         with redirect_stdout(sys.stderr):
             super().fail(title)
-            self.text("\n".join(wrap(line, indent=0) for line in text.split("\n")))
+            typer.echo("\n".join(wrap(line, indent=0) for line in text.split("\n")))
         sys.exit(1)
 
     def warn(self, title: str = "", text: str = "", *, err: bool = False, **settings: Any) -> None:  # type: ignore[override]  # noqa: ANN401

@@ -120,6 +120,7 @@ def test_other_offsets_are_named_and_read(
         assert result.exit_code == 1 and not output.exists()
         assert "No entity is left. 2 of 2 entities would fit, 0 do now" in said(result)
         assert f"try --offsets {offsets} " in said(result)
+        assert "\nLeft out: entity that" in result.output  # lines of an error stay lines
     assert invoke(path, output, "--offsets", offsets).exit_code == 0
     (doc,) = read(output)
     assert [ent.text for ent in doc.ents] == ["Anna", "Rome"]
