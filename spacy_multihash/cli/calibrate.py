@@ -1,6 +1,7 @@
 """`python -m spacy multihash calibrate`: make the probabilities of entities truer."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Optional
 
@@ -13,7 +14,7 @@ from ..ner.calibration import (
     HIGHEST,
     LOWEST,
     Calibration,
-    Quality,
+    Change,
     best_temperature,
     compare,
     is_at_edge,
@@ -87,7 +88,7 @@ def calibrate_cli(
             err=as_json,
         )
     if as_json:
-        print_json(calibration.as_json())
+        print_json(asdict(calibration))
         return
     show_calibration(calibration)
     msg.good(
@@ -168,19 +169,18 @@ def set_temperature(nlp: Language, name: str, temperature: float) -> None:
 
 def show_calibration(calibration: Calibration) -> None:
     """Print a table of all entities, and of those of each label."""
-    qualities: dict[str, tuple[Quality, Quality]] = {"all": (calibration.before, calibration.after)}
-    qualities.update(calibration.labels)
+    changes = {"all": Change(calibration.before, calibration.after), **calibration.labels}
     rows = [
         (
             label,
-            f"{old.entities:,}",
-            f"{100 * old.share:.1f}",
-            f"{100 * old.error:.1f}",
-            f"{100 * new.error:.1f}",
-            f"{old.loss:.3f}",
-            f"{new.loss:.3f}",
+            f"{change.before.entities:,}",
+            f"{100 * change.before.share:.1f}",
+            f"{100 * change.before.error:.1f}",
+            f"{100 * change.after.error:.1f}",
+            f"{change.before.loss:.3f}",
+            f"{change.after.loss:.3f}",
         )
-        for label, (old, new) in qualities.items()
+        for label, change in changes.items()
     ]
     header = ("", "entities", "right %", "error %", "error % after", "log loss", "log loss after")
     show_table(f"Calibration of {calibration.component}", header, rows)

@@ -27,7 +27,8 @@ _FROM_EDGE = 0.01
 _EDGE = 1e-7
 
 
-class Bin(NamedTuple):
+@dataclass(frozen=True)
+class Bin:
     """The entities whose probabilities are in a range.
 
     probability: Their mean probability.
@@ -95,7 +96,8 @@ def is_at_edge(temperature: float) -> bool:
     return not LOWEST * (1 + _FROM_EDGE) < temperature < HIGHEST * (1 - _FROM_EDGE)
 
 
-class Quality(NamedTuple):
+@dataclass(frozen=True)
+class Quality:
     """How true probabilities of entities are.
 
     entities: How many entities were found.
@@ -117,6 +119,14 @@ def quality_of(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 1
 
 
 @dataclass(frozen=True)
+class Change:
+    """How true probabilities are with two temperatures."""
+
+    before: Quality
+    after: Quality
+
+
+@dataclass(frozen=True)
 class Calibration:
     """How true the probabilities of the entities of a corpus are, with two temperatures.
 
@@ -131,25 +141,9 @@ class Calibration:
     temperature: float
     before: Quality
     after: Quality
-    labels: Mapping[str, tuple[Quality, Quality]]
+    labels: Mapping[str, Change]
     bins_before: Sequence[Bin]
     bins_after: Sequence[Bin]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as what JSON can hold."""
-        return {
-            "component": self.component,
-            "former": self.former,
-            "temperature": self.temperature,
-            "before": self.before._asdict(),
-            "after": self.after._asdict(),
-            "labels": {
-                label: {"before": old._asdict(), "after": new._asdict()}
-                for label, (old, new) in self.labels.items()
-            },
-            "bins_before": [of_range._asdict() for of_range in self.bins_before],
-            "bins_after": [of_range._asdict() for of_range in self.bins_after],
-        }
 
 
 # Docs whose scores are computed at once.
@@ -259,19 +253,17 @@ def compare(judged: Judged, temperature: float, *, bins: int = 10) -> Calibratio
     old, new = judged.probabilities(judged.former), judged.probabilities(temperature)
     right = judged.right
 
-    def qualities(chosen: numpy.ndarray) -> tuple[Quality, Quality]:
-        return (
-            quality_of(old[chosen], right[chosen], bins),
-            quality_of(new[chosen], right[chosen], bins),
-        )
+    def change_of(chosen: numpy.ndarray) -> Change:
+        return Change(*(quality_of(p[chosen], right[chosen], bins) for p in (old, new)))
 
     labels = numpy.unique(judged.labels).tolist()
     return Calibration(
         judged.component,
         judged.former,
         temperature,
-        *qualities(numpy.full(len(right), True)),
-        {label: qualities(judged.labels == label) for label in labels},
+        quality_of(old, right, bins),
+        quality_of(new, right, bins),
+        {label: change_of(judged.labels == label) for label in labels},
         reliability(old, right, bins),
         reliability(new, right, bins),
     )

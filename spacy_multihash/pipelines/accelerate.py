@@ -107,10 +107,6 @@ class Acceleration:
     left: list[Left] = field(default_factory=list)
     gain: Optional[Gain] = None
 
-    def __repr__(self) -> str:
-        """Write what `str` does, since this is what an interpreter shows."""
-        return str(self)
-
     def _repr_html_(self) -> str:
         """Write a table for a notebook, with a row for each layer and recognizer."""
         rows = self._rows()
@@ -122,7 +118,7 @@ class Acceleration:
         )
         return f"<table><tr>{header}</tr>{body}</table>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Write a line for each layer and recognizer."""
         lines = [f"{what} {section}: {layer}" for what, section, layer in self._rows()]
         return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
@@ -143,6 +139,12 @@ class Acceleration:
         return [*replaced, *already, *left, ("speed", "tokens a second", speed), *same]
 
 
+# What replaces the architectures of spaCy.
+_OURS = {
+    **dict.fromkeys(EMBEDS, MULTI_HASH_EMBED),
+    **dict.fromkeys(ENCODERS, MAXOUT_WINDOW_ENCODER),
+    **dict.fromkeys(CNNS, f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"),
+}
 # Where the config of a component says what it is.
 FACTORY_PATH = "factory"
 Convert = Callable[[Model], Model]
@@ -217,7 +219,7 @@ def _accelerate(nlp: Language, keep_ner: bool) -> Acceleration:
     for name, pipe in nlp.components:
         settings = config["components"][name]
         sections = list(list_sections(settings, (), None))
-        spacys = [s for s in sections if s.kind in (*EMBEDS, *ENCODERS, *CNNS)]
+        spacys = [s for s in sections if s.kind in _OURS]
         swaps, reasons = _plan(pipe, spacys, settings, made)
         swaps_of.append((pipe, swaps))
         place = ("components", name)
@@ -261,13 +263,8 @@ def _report(
             done.already.append(Already(name, path, section.name))
         elif section.path in reasons:
             done.left.append(Left(name, path, section.name, reasons[section.path]))
-        elif section.kind in EMBEDS:
-            done.replaced.append(Replaced(name, path, section.name, MULTI_HASH_EMBED))
-        elif section.kind in ENCODERS:
-            done.replaced.append(Replaced(name, path, section.name, MAXOUT_WINDOW_ENCODER))
-        elif section.kind in CNNS:
-            both = f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"
-            done.replaced.append(Replaced(name, path, section.name, both))
+        elif section.kind in _OURS:
+            done.replaced.append(Replaced(name, path, section.name, _OURS[section.kind]))
 
 
 def _plan(

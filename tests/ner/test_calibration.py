@@ -108,7 +108,7 @@ def test_comparison_adds_up_over_labels_and_bins() -> None:
     judged = judge_entities(nlp, "batch_ner", examples)
     found = compare(judged, best_temperature(judged))
     assert found.former == 1.0
-    assert sum(old.entities for old, _ in found.labels.values()) == found.before.entities
+    assert sum(change.before.entities for change in found.labels.values()) == found.before.entities
     numpy.testing.assert_allclose(
         sum(one.share * one.entities for one in found.bins_after), judged.right.sum()
     )

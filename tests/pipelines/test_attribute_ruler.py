@@ -179,11 +179,6 @@ def test_patterns_that_cannot_be_looked_up_join_the_others() -> None:
     Token.remove_extension("is_pet")
 
 
-def test_two_names_of_an_attribute_are_both_compared() -> None:
-    nlp, _ = make(rule([{"ORTH": "dog", "TEXT": "cat"}], {"LEMMA": "pet"}))
-    assert lemmas(nlp, "cat dog") == ["", ""]
-
-
 def test_added_and_cleared_patterns_count_at_once() -> None:
     nlp, ruler = make(DOG)
     assert lemmas(nlp, "a dog cat") == ["", "dog", ""]

@@ -10,7 +10,7 @@ from thinc.util import ArrayInfo
 
 from ...common.checks import setting_error
 from ...common.memory import check_memory
-from ...common.nodes import Pinned, bound, is_listener, start_anew
+from ...common.nodes import Pinned, bound, is_listener, no_backprop, start_anew
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...encode.docs import split_docs
 from ...encode.iterated_dilated_encoder import NAME as DILATED
@@ -70,7 +70,7 @@ def forward(
 ) -> tuple[Floats3d, Callable]:
     """Encode the docs, and score all tokens of all passes in one product."""
     tok2vec, output = model.layers
-    backprop_vectors: _Backprop = _refuse_to_backprop
+    backprop_vectors: _Backprop = no_backprop(NAME)
     if not is_train:
         vectors = _join(model, tok2vec.predict(docs))
     else:
@@ -148,13 +148,6 @@ def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:
     width = model.layers[1].get_dim("nI")
     Y = model.ops.xp.concatenate([model.ops.alloc2f(0, width), *Ys])
     return model.ops.reshape3f(Y, 1, len(Y), width)
-
-
-def _refuse_to_backprop(d_passes: Floats3d) -> None:
-    raise ValueError(
-        "Layer 'token_tagger' cannot go back from a prediction. Call begin_update, or the model "
-        "with is_train=True."
-    )
 
 
 def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
