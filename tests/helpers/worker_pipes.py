@@ -1,5 +1,7 @@
 """Components that tell what becomes of them on workers, whose processes import this as --code."""
 
+import time
+
 from spacy.language import Language
 from spacy.tokens import Doc
 
@@ -17,4 +19,11 @@ def fail_at_bob(doc: Doc) -> Doc:
     """Fail at texts with Bob."""
     if "Bob" in doc.text:
         raise ValueError("no")
+    return doc
+
+
+@Language.component("slow_for_tests")
+def slow_down(doc: Doc) -> Doc:
+    """Take a while for a doc."""
+    time.sleep(0.04)
     return doc

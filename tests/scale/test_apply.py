@@ -27,8 +27,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
 
-CODE = ROOT / "tests" / "helpers" / "slow_pipe.py"
-WORKER_PIPES = CODE.with_name("worker_pipes.py")
+CODE = ROOT / "tests" / "helpers" / "worker_pipes.py"
 # Texts of a shard, and what the tests call shards.
 LINES = [text for text in TEXTS if text.strip()]
 NAMES = ["a/0.txt", "a/1.jsonl", "b.spacy", "c.txt", "d.txt", "e.jsonl", "f.txt", "g.txt"]
@@ -43,13 +42,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def slow(model: Path) -> Path:
-    """Write a pipeline that takes a while, and needs code of its own."""
-    from tests.helpers import slow_pipe  # noqa: F401 (it registers the component)
-
-    nlp = spacy.load(model)
-    nlp.add_pipe("slow_for_tests")
-    nlp.to_disk(model.with_name("slow"))
-    return model.with_name("slow")
+    """Write a pipeline that takes a while."""
+    return add_pipe(model, model.with_name("slow"), "slow_for_tests")
 
 
 def add_pipe(model: Path, path: Path, name: str) -> Path:
@@ -120,7 +114,7 @@ def test_lines_keep_their_keys_if_a_component_returns_other_docs(
     stripping = add_pipe(model, tmp_path / "stripping", "strips_spaces_for_tests")
     lines = [{"text": f"  {text}", "id": number} for number, text in enumerate(LINES)]
     srsly.write_jsonl(tmp_path / "in.jsonl", lines)
-    args = (stripping, tmp_path / "in.jsonl", tmp_path / "out", "--code", WORKER_PIPES)
+    args = (stripping, tmp_path / "in.jsonl", tmp_path / "out", "--code", CODE)
     result = invoke(*args, "--format", "jsonl")
     assert result.exit_code == 0, result.output
     found = lines_of(tmp_path / "out" / "in.jsonl")

@@ -24,6 +24,7 @@ from spacy_multihash.ner.tagger.crf import entity_marginals
 from tests.helpers.tagger_ner import (
     CRF,
     DECODERS,
+    ITERATED,
     MAXOUT,
     SENTENCES,
     TEXTS,
@@ -528,11 +529,16 @@ def with_labels(nlp: Language, labels: Any) -> None:
 
 LABELS_REFUSED = "labels must be a list of strings, as spacy init labels"
 SPAN_REFUSED = r"expected docs, was given a Span\..* span\.as_doc"
+NO_TOK2VEC = r"expected a tok2vec, .* was given the encoder '{}.* as its `encode`"
+MISH = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 8, "window_size": 1, "depth": 1}
 # What is done with a pipeline that isn't initialized, and with one that is.
 REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda nlp, _: nlp.initialize(), "E143.*'tagger_ner'.* No example has an entity"),
     (lambda nlp, _: nlp("Anna met Bob"), r"E109.*'tagger_ner'.*initialize"),
     (lambda *_: initialized(tagger(nO=5)), "2 labels need 9 tags, but its model has nO = 5"),
+    (lambda *_: blank(tagger(ITERATED)), NO_TOK2VEC.format("iterated_dilated_encoder")),
+    (lambda *_: blank(tagger(MAXOUT)), NO_TOK2VEC.format("maxout_window_encoder")),
+    (lambda *_: blank(tagger(MISH)), NO_TOK2VEC.format(r"with_array\(")),
     (lambda nlp, _: nlp.update(examples_of(nlp)), r"E109.*'tagger_ner'.*initialize"),
     (lambda nlp, _: with_labels(nlp, "PERSON"), LABELS_REFUSED),
     (lambda nlp, _: with_labels(nlp, {"0": {}, "1": {"PERSON": 1}}), LABELS_REFUSED),

@@ -20,6 +20,7 @@ from thinc.api import Config, Model, fix_random_seed
 from spacy_multihash.common.types import Decoder
 from spacy_multihash.ner.biluo import tag_names
 from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.spacy_pipelines import CNN
 from tests.helpers.tagger_ner import (
     CRF,
     ITERATED,
@@ -39,16 +40,6 @@ from tests.helpers.tagger_ner import (
     trained,
 )
 
-SPACY_CNN = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "width": 16,
-    "depth": 1,
-    "embed_size": 100,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "subword_features": True,
-    "pretrained_vectors": None,
-}
 MODELS: dict[str, dict[str, Any]] = {
     "all passes": tagger(),
     "last pass": tagger(train_passes="last"),
@@ -57,7 +48,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "not shared, residual": tagger(
         tok2vec({**ITERATED, "share": False, "residual": True, "normalize": True})
     ),
-    "spaCy's": tagger(SPACY_CNN),
+    "spaCy's": tagger(CNN),
 }
 
 
@@ -181,6 +172,31 @@ def test_another_listener_learns_where_entities_are_not_annotated() -> None:
     after = weights_of(nlp.get_pipe("tagger").model)  # type: ignore[attr-defined]
     assert any((a != b).any() for a, b in zip(tags, after, strict=True))
     assert_array_equal(pipe_of(nlp).model.get_ref("output_layer").get_param("W"), output)
+
+
+def with_tok2vec(model: dict[str, Any], *, after: bool = False) -> Language:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("tagger_ner", config={"model": model})
+    order = {"last": True} if after else {"first": True}
+    nlp.add_pipe("tok2vec", config={"model": tok2vec(MAXOUT)}, **order)
+    return nlp
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_tok2vec_that_nobody_listens_to_is_warned_of(after: bool) -> None:
+    nlp = with_tok2vec(tagger(), after=after)
+    match = 'no component listens to "tok2vec", .*components.tagger_ner.model.tok2vec'
+    with pytest.warns(UserWarning, match=match):
+        nlp.initialize(lambda: examples_of(nlp))
+
+
+def test_a_tok2vec_with_a_listener_is_not_warned_of() -> None:
+    nlp = with_tok2vec(tagger(LISTENER))
+    nlp.initialize(lambda: examples_of(nlp))
+    other = with_tok2vec(tagger())
+    listening = {"@architectures": "spacy.Tagger.v2", "tok2vec": LISTENER}
+    other.add_pipe("tagger", config={"model": listening}).add_label("X")  # type: ignore[attr-defined]
+    other.initialize(lambda: examples_of(other))
 
 
 # Configs
