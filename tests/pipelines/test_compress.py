@@ -1,6 +1,7 @@
 """Compressed pipelines: what they predict, what they leave out, and how they go on."""
 
 import pickle
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,8 @@ from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc
 from thinc.api import Config, Linear, Model, Shim, chain
 
+from spacy_multihash.cli._util import folder_size
+from spacy_multihash.pipelines.compare import shares_kept
 from spacy_multihash.pipelines.compress import (
     LeftOut,
     Precisions,
@@ -391,3 +394,21 @@ def test_refusals(
 def test_callback_refuses_a_precision_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="weights"):
         spacy.registry.resolve({"after": {"@callbacks": KEEP, "weights": "int4"}})
+
+
+# A real pipeline
+
+
+def test_english_pipeline_is_a_third_as_large_and_keeps_its_entities(
+    english: Language, shared: Path, tmp_path: Path
+) -> None:
+    file_ = shared / "datasets" / "wnut17" / "emerging.dev.conll"
+    blocks = re.split(r"\n\s*\n", file_.read_text("utf8").strip())
+    words = [re.findall(r"^\S+", block, re.M) for block in blocks]
+    annotated = []
+    for nlp in (english, small(english, tmp_path / "small")):
+        with nlp.select_pipes(enable="ner"):
+            annotated.append(list(nlp.pipe([Doc(nlp.vocab, of_doc) for of_doc in words])))
+    assert folder_size(tmp_path / "small") < 0.35 * folder_size(Path(english.path))
+    assert sum(len(doc.ents) for doc in annotated[0]) > 1000
+    assert shares_kept(*annotated)["entities"] >= 0.995
