@@ -67,10 +67,14 @@ class Messages(Printer):
         self.show_color &= sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
     def fail(self, title: str = "", text: str = "", **settings: Any) -> NoReturn:  # type: ignore[override]  # noqa: ANN401
-        """Print an error on stderr, each line of its text wrapped by itself, and exit."""
+        """Print an error on stderr, each line of its text wrapped by itself, and exit.
+
+        Indented lines, which are commands to copy, aren't wrapped.
+        """
         with redirect_stdout(sys.stderr):
             super().fail(title)
-            typer.echo("\n".join(wrap(line, indent=0) for line in text.split("\n")))
+            for line in text.split("\n"):
+                typer.echo(line if line.startswith("    ") else wrap(line, indent=0))
         sys.exit(1)
 
     def warn(self, title: str = "", text: str = "", *, err: bool = False, **settings: Any) -> None:  # type: ignore[override]  # noqa: ANN401

@@ -277,5 +277,8 @@ def summarize_problems(source: Source) -> list[tuple[str, list[str]]]:
         lines = [f"{source.path}:{p.line}: {p.detail}" for p in problems[:SHOWN_LINES]]
         if len(problems) > SHOWN_LINES:
             lines.append(f"and {len(problems) - SHOWN_LINES:,} more")
-        summary.append((f"{_FATES.get(what, 'Left out')}: {what} ({len(problems):,})", lines))
+        count = f"{len(problems):,}"
+        if isinstance(source, AnnotatedTexts) and what.startswith("entity"):
+            count += f" of {sum(len(text.spans) for text in source.texts):,}"
+        summary.append((f"{_FATES.get(what, 'Left out')}: {what} ({count})", lines))
     return summary

@@ -1,5 +1,6 @@
 """`python -m spacy multihash fit`: from a corpus to a trained pipeline and a report."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -79,6 +80,10 @@ EXAMPLES = 50  # texts that are tried
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
 _MISSING = object()
+# A message that asks for an option of convert.
+_OPTION = re.compile(
+    r"(--(?:offsets|docs|labels) [\w,-]+)|[Nn]ame (?:the|another) |separates several"
+)
 _BASELINE = "spaCy"
 _OURS = "ours"
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
@@ -169,8 +174,10 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     stats = corpus_stats(paths["train"], *existing[1:], lang=run.options.lang)
     warnings = [*problems, *((line, []) for line in find_warnings(stats) + rare_labels(stats))]
     show_table("Corpus", *corpus_table(stats))
-    for title, _ in warnings:
+    for title, lines in warnings:
         msg.warn(title)
+        for line in lines:
+            typer.echo(line)
 
     reasons = run.step("config", make_config)
     msg.info(f"Settings: {summarize_config(run)} (why: {run.config})")
@@ -248,13 +255,21 @@ def _converted(path: Path, target: Path, lang: str) -> tuple[Path, Warnings]:
     try:
         done = convert(path, target, lang=lang)
     except ValueError as error:
-        raise ValueError(
-            f"{error}\nconvert has options for other forms of files. Give fit the .spacy file that "
-            "it writes."
-        ) from error
+        lines = [str(error), *_by_convert(path, lang, str(error))]
+        raise ValueError("\n".join(lines)) from error
     problems = summarize_problems(done.source)
-    problems += [(done.hint, [])] if done.hint else []
+    problems += [(done.hint, _by_convert(path, lang, done.hint))] if done.hint else []
     return target, [(f"{path.name}: {title}", lines) for title, lines in problems]
+
+
+def _by_convert(path: Path, lang: str, advice: str) -> list[str]:
+    """Say how to convert a file, if the advice is an option that only convert has."""
+    option = _OPTION.search(advice)
+    if option is None:
+        return []
+    options = ["--lang", lang, *(option[1] or "").split()]
+    command = shell_join(["multihash", "convert", str(path), "fixed.spacy", *options])
+    return ["Give convert that option, and fixed.spacy to fit:", f"    python -m spacy {command}"]
 
 
 # The config

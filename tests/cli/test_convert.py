@@ -87,13 +87,13 @@ def test_what_is_left_out_is_shown_with_its_lines(tmp_path: Path) -> None:
     result = invoke(path, tmp_path / "my.spacy", "--lang", "en")
     assert result.exit_code == 0, result.output
     assert "documents 2 tokens 5 entities 2 LOC 1 PER 1" in said(result)
-    assert "Left out: entity that does not align with tokens (1)" in said(result)
+    assert "Left out: entity that does not align with tokens (1 of 3)" in said(result)
     assert "my.jsonl:1: PER 'Bo' (9 to 11), in 'Bob'" in said(result)
     assert "Left out: text without words (1)" in said(result)
     line = '{"text": "Anna", "label": [[0, 3, "X"]]}\n'
     lines = '{"text": "Rome", "label": [[0, 4, "X"]]}\n' + line * 12
     result = invoke(write(tmp_path, lines, "my.jsonl"), tmp_path / "my.spacy", "--force")
-    assert "tokens (12)" in said(result)
+    assert "tokens (12 of 13)" in said(result)
     assert "my.jsonl:4: " in said(result) and "my.jsonl:5: " not in said(result)
     assert "and 9 more" in said(result)
     assert "12 of 13 entities would fit, 1 do now, if their offsets end at the last" in said(result)

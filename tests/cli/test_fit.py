@@ -203,6 +203,23 @@ def test_last_step_is_scored_and_step_0_pointed_out(monkeypatch: pytest.MonkeyPa
     assert module.UNTRAINED in said(invoke(*args, "--output", "other"))
 
 
+def test_what_is_left_out_is_shown_with_the_command_to_read_it(folder: Path) -> None:
+    spans = [[0, 3, "PER"], [9, 11, "PER"], [13, 17, "LOC"]]
+    row = json.dumps({"text": "Anna met Bob Rome", "label": spans})
+    (folder / "bad.jsonl").write_text("\n".join([row] * 20))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "make_config", interrupted(module.make_config))
+        result = invoke("bad.jsonl")
+    for line in (
+        "Left out: entity that does not align with tokens (40 of 60)",
+        "bad.jsonl:2: PER 'Ann' (0 to 3), in 'Anna' and 37 more",
+        "multihash convert bad.jsonl fixed.spacy --lang en --offsets inclusive",
+    ):
+        assert line in said(result), result.output
+    (folder / "columns.jsonl").write_text("text")
+    assert "convert" not in said(invoke("columns.jsonl", "--output", "other"))
+
+
 def contents() -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
 
@@ -272,6 +289,7 @@ def without_entities(docs: list[Doc]) -> list[Doc]:
 
 REFUSALS = {
     "empty.conll": "empty.conll: expected tagged tokens, found none",
+    "unnamed": "python -m spacy multihash convert unnamed fixed.spacy --lang en",
     "single.spacy": "single.spacy has 1 document, and fit needs at least 10",
     "bare.spacy": "bare.spacy has no entities. Give a corpus that is annotated.",
     "one.jsonl": "one.jsonl has no entities. It has labels: did you mean that? Give --textcat.",
@@ -295,6 +313,7 @@ REFUSALS = {
 @pytest.mark.parametrize("args", REFUSALS)
 def test_refusal_says_what_to_do_and_leaves_nothing(args: str, folder: Path) -> None:
     (folder / "empty.conll").touch()
+    (folder / "unnamed").write_text("Anna")
     write_corpus(folder / "single.spacy", make_docs()[:1])
     write_corpus(folder / "bare.spacy", without_entities(make_docs(5)))
     write_corpus(folder / "rare.spacy", [*make_docs()[:1], *without_entities(make_docs(5))])
