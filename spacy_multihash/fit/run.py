@@ -48,9 +48,9 @@ class Run:
     """
 
     def __init__(self, folder: Path, options: Options, *, force: bool = False) -> None:
-        """Open a folder, or plan a new one. With force, `clear` removes a run of other options.
+        """Open a folder, or plan a new one. `clear` removes a run of other options.
 
-        Raises ValueError if the folder has something else than a run with the same options.
+        Raises ValueError if the folder has a model of other options, or something else than a run.
         """
         self.folder, self.options = folder, options
         self.config, self.model = folder / "config.cfg", folder / "model"
@@ -66,7 +66,7 @@ class Run:
             changed = _changes(earlier["options"], self.record["options"])
             if not changed:
                 self.record = earlier
-            elif not force:
+            elif not force and self.model.exists():
                 raise ValueError(
                     f"{folder} has a run with other options: {', '.join(changed)}. Give another "
                     "--output, or --force to start anew."
@@ -114,14 +114,20 @@ class Run:
 
 
 def _changes(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Name the options that differ."""
+    """Name the options and settings that differ."""
+    earlier, now = ({**options, **options["overrides"]} for options in (earlier, now))
     changes = []
-    for name, value in now.items():
-        former = earlier.get(name)
-        option = "DATA" if name == "data" else f"--{name.replace('_', '-')}"
-        if former != value:
-            is_file = name in _FILES
-            changes.append(
-                f"{option} has changed" if is_file else f"{option} was {former}, is {value}"
-            )
+    for name in {**now, **earlier}:
+        before, after = earlier.get(name), now.get(name)
+        if before == after or name == "overrides":
+            continue
+        option = f"--{name if '.' in name else name.replace('_', '-')}"
+        if name in _FILES:
+            changes.append(f"{'DATA' if name == 'data' else option} has changed")
+        elif after is None or after is False:
+            changes.append(f"{option} was {before}, now it isn't given")
+        elif before is None or before is False:
+            changes.append(f"{option} is {after}, before it wasn't given")
+        else:
+            changes.append(f"{option} was {before}, is {after}")
     return changes

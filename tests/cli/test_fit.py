@@ -203,6 +203,11 @@ def test_last_step_is_scored_and_step_0_pointed_out(monkeypatch: pytest.MonkeyPa
     assert module.UNTRAINED in said(invoke(*args, "--output", "other"))
 
 
+def test_run_that_failed_before_training_starts_anew() -> None:
+    assert invoke("train.conll", "--vectors", "nowhere").exit_code == 1
+    assert done("train.conll")
+
+
 def test_what_is_left_out_is_shown_with_the_command_to_read_it(folder: Path) -> None:
     spans = [[0, 3, "PER"], [9, 11, "PER"], [13, 17, "LOC"]]
     row = json.dumps({"text": "Anna met Bob Rome", "label": spans})
@@ -233,7 +238,8 @@ def test_other_options_are_no_other_run_of_the_same_folder(
     for change, said_of_it in (
         (("dev.conll",), "DATA has changed"),
         (("train.conll", "--seed", 3), "--seed was 0, is 3"),
-        (("train.conll", "--training.max_steps", 9), "--overrides was"),
+        (("train.conll", "--compress"), "--compress is True, before it wasn't given"),
+        (("train.conll", "--training.max_steps", 9), "--training.max_steps was 20, is 9"),
     ):
         result = invoke(*change)
         assert result.exit_code == 1
@@ -245,8 +251,8 @@ def test_other_options_are_no_other_run_of_the_same_folder(
     with monkeypatch.context() as patch:
         patch.setattr(module, "make_corpora", interrupted(module.make_corpora))
         assert invoke("train.conll", "--seed", 3, "--force").exit_code == 130
-    assert "--seed was 3, is 0" in said(invoke("train.conll"))
     assert done("train.conll", "--seed", 3)
+    assert "--seed was 3, is 0" in said(invoke("train.conll"))
     assert contents()[Path("out/corpus/dev.spacy")] != before[Path("out/corpus/dev.spacy")]
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
 
