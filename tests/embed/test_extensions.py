@@ -11,7 +11,7 @@ from spacy.strings import get_string_id
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
-from spacy_multihash.embed.features import extension_texts, parse_feature, read_extension
+from spacy_multihash.embed.features import Feature, extension_texts, parse_feature, read_extension
 
 NAME = "a_value"
 
@@ -30,10 +30,15 @@ def doc_of(values: list[Any]) -> Doc:
     return doc
 
 
-def bags_of(values: list[Any], *, repeats: bool = True) -> list[list[int]]:
-    feature = parse_feature(f"_.{NAME}", repeats=repeats)
+def parsed(name: str, **settings: bool) -> Feature:
+    feature = parse_feature(name, **settings)
     assert feature is not None
+    return feature
+
+
+def bags_of(values: list[Any], *, repeats: bool = True) -> list[list[int]]:
     doc = doc_of(values)
+    feature = parsed(f"_.{NAME}", repeats=repeats)
     values, value_of = read_extension([doc], feature, doc.vocab.strings)
     bags = [numpy.frombuffer(bag, dtype="uint64").tolist() for bag in values]
     return [bags[i] for i in value_of.tolist()]
@@ -82,8 +87,7 @@ def test_lists_have_several_symbols() -> None:
 
 
 def test_tokens_with_equal_values_share_them() -> None:
-    feature = parse_feature(f"_.{NAME}")
-    assert feature is not None
+    feature = parsed(f"_.{NAME}")
     doc = doc_of(["a", "b", "a", ["a"], None])
     bags, value_of = read_extension([doc, doc_of([]), doc], feature, doc.vocab.strings)
     assert value_of.tolist() == [0, 1, 0, 0, 2] * 2
@@ -91,28 +95,16 @@ def test_tokens_with_equal_values_share_them() -> None:
     assert len(bags) == 3
 
 
-def test_getters_are_read() -> None:
-    Token.set_extension("length", getter=lambda token: len(token.text))
+def test_getters_are_read_and_one_that_fails_is_named() -> None:
+    Token.set_extension("share", getter=lambda token: 12 // (len(token.text) - 3))
     try:
-        feature = parse_feature("_.length")
-        assert feature is not None
-        doc = Doc(Vocab(), words=["one", "three"])
-        assert list(extension_texts(doc, feature)) == [["\x1f3"], ["\x1f5"]]
-        assert list(extension_texts(doc[1:], feature)) == [["\x1f5"]]
-    finally:
-        Token.remove_extension("length")
-
-
-def test_a_getter_that_fails_is_named() -> None:
-    Token.set_extension("failing", getter=lambda token: 1 // 0)
-    try:
-        feature = parse_feature("_.failing")
-        assert feature is not None
-        message = r"_\.failing of token 0, 'one': its getter failed with ZeroDivisionError: integer"
+        doc, feature = Doc(Vocab(), words=["three", "one"]), parsed("_.share")
+        assert list(extension_texts(doc[:1], feature)) == [["\x1f6"]]
+        message = r"_\.share of token 1, 'one': its getter failed with ZeroDivisionError: integer"
         with pytest.raises(ValueError, match=message):
-            list(extension_texts(Doc(Vocab(), words=["one"]), feature))
+            list(extension_texts(doc, feature))
     finally:
-        Token.remove_extension("failing")
+        Token.remove_extension("share")
 
 
 REFUSED: list[tuple[object, str]] = [
@@ -135,8 +127,7 @@ def test_values_are_refused(value: object, kind: str) -> None:
 
 
 def test_an_attribute_that_is_not_registered_is_refused() -> None:
-    feature = parse_feature("_.missing")
-    assert feature is not None
+    feature = parsed("_.missing")
     message = r"attribute _\.missing of token 0, 'word0', is not registered. Call Token\.set_ext"
     with pytest.raises(ValueError, match=message):
         read_extension([doc_of(["a"])], feature, spacy.blank("en").vocab.strings)

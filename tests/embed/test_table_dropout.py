@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import NORM, SHAPE
 from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
-from spacy.training import Example
 from thinc.api import SGD, Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import (
@@ -75,11 +74,6 @@ def drop_in_tables(model: Model, rate: float) -> Model:
     return model
 
 
-def assert_equal_vectors(ours: list[Any], expected: list[Any]) -> None:
-    for vectors, others in zip(ours, expected, strict=True):
-        assert_array_equal(to_numpy(vectors), to_numpy(others))
-
-
 def both(docs: list[Doc], **settings: Any) -> tuple[Model, Model]:
     """Build spaCy's embedding and ours, with the same weights."""
     fix_random_seed(7)
@@ -110,26 +104,6 @@ def test_training_is_that_of_spacy(include_static_vectors: bool, ops: Ops, docs:
         assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
     for ours, theirs in zip(models[1].predict(docs), models[0].predict(docs), strict=True):
         assert_allclose(to_numpy(ours), to_numpy(theirs), rtol=1e-4, atol=1e-4)
-
-
-def test_rate_is_set_by_training_and_saved(docs: list[Doc]) -> None:
-    nlp = spacy.blank("en")
-    embed = {"@architectures": "spacy-multihash.MultiHashEmbed.v1", **HASHED, "table_dropout": True}
-    encode = {"@architectures": "spacy-multihash.IteratedDilatedEncoder.v1", "width": 8}
-    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
-    config = {"model": {"@architectures": "spacy.Tagger.v2", "tok2vec": model}}
-    tagger: Any = nlp.add_pipe("tagger", config=config)
-    example = Example.from_dict(nlp.make_doc("Anna met Bob"), {"tags": ["A", "B", "A"]})
-    optimizer = nlp.initialize(lambda: [example])
-    nlp.update([example], sgd=optimizer, drop=0.25)
-    assert node_of(tagger.model, "multi_embed").attrs == {"dropout_rate": 0.25}
-    loaded: Any = spacy.blank("en").from_config(nlp.config).from_bytes(nlp.to_bytes())
-    assert node_of(loaded.get_pipe("tagger").model, "multi_embed").attrs == {"dropout_rate": 0.25}
-    text = "Anna met Carla in Rome"
-    assert_equal_vectors(
-        tagger.model.predict([nlp.make_doc(text)]),
-        loaded.get_pipe("tagger").model.predict([loaded.make_doc(text)]),
-    )
 
 
 @all_kinds

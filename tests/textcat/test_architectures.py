@@ -249,12 +249,6 @@ def test_docs_without_ngrams_go_there_and_back(
 # Settings
 
 
-def test_input_dropout_of_earlier_versions_is_ignored(docs: list[Doc]) -> None:
-    with pytest.warns(UserWarning, match="input_dropout = .4, 10. is ignored"):
-        model = build(input_dropout=[4, 10])
-    randomized(model).from_bytes(randomized(build()).to_bytes())
-
-
 # Pipelines
 
 

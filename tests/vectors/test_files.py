@@ -374,7 +374,7 @@ def test_tables_that_text_cannot_hold_are_refused(
     assert not [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("name", ["out", "out.txt", "out.txt.gz"])
+@pytest.mark.parametrize("name", ["out", "out.txt"])
 def test_computed_numbers_that_are_not_finite_are_refused(name: str, tmp_path: Path) -> None:
     function = AffineMap(numpy.full(8, -3e38, "f"), numpy.eye(8, dtype="f"))
     with numpy.errstate(over="ignore"):
@@ -404,11 +404,7 @@ def test_damaged_codes_are_refused(tmp_path: Path) -> None:
             read_table(path)
     del arrays["scales"]
     numpy.savez(path, **arrays)
-    encrypted = bytearray(whole)
-    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        for match in re.finditer(mark, whole):
-            encrypted[match.start() + offset] = 1
-    for data in (path.read_bytes(), b"", whole[:10], whole[: len(whole) // 2], bytes(encrypted)):
+    for data in (path.read_bytes(), b"", whole[:10], whole[: len(whole) // 2]):
         path.write_bytes(data)
         with pytest.raises(ValueError, match=r"codes.npz is damaged, or no file of codes"):
             read_table(path)
