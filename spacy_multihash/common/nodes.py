@@ -41,7 +41,7 @@ def has_layers(node: Model, *names: str) -> bool:
     return tuple(layer.name for layer in node.layers) == names
 
 
-def start_anew(node: Model) -> None:
+def forget_weights(node: Model) -> None:
     """Take the weights and gradients of a node away, and give it a number of its own.
 
     What an optimizer keeps of weights goes by this number. It would not fit those of another shape.

@@ -49,11 +49,11 @@ _SLICE = re.compile(rf"({_NUMBER})?:({_NUMBER})?")
 _ORDERS = re.compile(r"([0-9]{1,9})(?:,([0-9]{1,9}))?")
 
 # Attributes that components set. All others are those of the word.
-_ANNOTATED = {"DEP", "ENT_ID", "ENT_IOB", "ENT_KB_ID", "ENT_TYPE", "HEAD", "LEMMA", "MORPH", "POS"}
-_ANNOTATED |= {"SENT_START", "TAG"}
+_SET_BY_COMPONENTS = {"DEP", "ENT_ID", "ENT_IOB", "ENT_KB_ID", "ENT_TYPE", "HEAD", "LEMMA"}
+_SET_BY_COMPONENTS |= {"MORPH", "POS", "SENT_START", "TAG"}
 _LOGGER = logging.getLogger("spacy")  # which spacy train prints
 # Tokens of training after which a feature with one value is pointed out.
-_FIRST_TOKENS = 1000
+_TOKENS_TO_JUDGE = 1000
 
 
 def attr_id(attr: Union[str, int], *, setting: str = _EACH_OF_ATTRS) -> int:
@@ -443,19 +443,19 @@ class ConstantFeatures:
         self._values: dict[str, set] = {
             name: set()
             for name, base in bases.items()
-            if base in _ANNOTATED or base.startswith(EXTENSION)
+            if base in _SET_BY_COMPONENTS or base.startswith(EXTENSION)
         }
         self._tokens = 0
 
     def look_at(self, docs: Sequence[Any]) -> None:
         """Look at a batch of training, and warn when enough tokens were seen."""
-        if self._tokens >= _FIRST_TOKENS:
+        if self._tokens >= _TOKENS_TO_JUDGE:
             return
         self._tokens += sum(map(len, docs))
         for name, values in self._values.items():
             if len(values) < 2:
                 values.update(value for doc in docs for value in _values_of(doc, name))
-            if len(values) < 2 and self._tokens >= _FIRST_TOKENS:
+            if len(values) < 2 and self._tokens >= _TOKENS_TO_JUDGE:
                 _LOGGER.warning(
                     f"The feature {name} has the same value in all of the first {self._tokens:,} "
                     "tokens of training, so that nothing can be learned from it. If a component "

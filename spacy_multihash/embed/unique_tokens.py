@@ -197,17 +197,17 @@ def model_features(model: Model) -> dict[str, Feature]:
     return features
 
 
-def feature_ids(docs: Sequence[Doc], features: Sequence[Feature]) -> list[numpy.ndarray]:
-    """List the symbols of all tokens, for each feature: ids (M,) uint64, as often as they count.
+def feature_ids(docs: Sequence[Doc], feature: Feature) -> numpy.ndarray:
+    """List the symbols of a feature of all tokens: ids (M,) uint64, as often as they count.
 
     Raises ValueError for a value of an extension attribute that cannot be embedded.
     """
     if not any(map(len, docs)):
-        return [numpy.zeros(0, dtype="uint64") for _ in features]
-    tokens, unique_of = find_unique(docs, [], {f.name: f for f in features})
+        return numpy.zeros(0, dtype="uint64")
+    tokens, unique_of = find_unique(docs, [], {feature.name: feature})
+    ids, lengths = tokens.bags(feature.name)
     counts = numpy.bincount(unique_of, minlength=len(tokens))
-    read = [tokens.bags(feature.name) for feature in features]
-    return [numpy.repeat(ids, numpy.repeat(counts, lengths)) for ids, lengths in read]
+    return numpy.repeat(ids, numpy.repeat(counts, lengths))
 
 
 def feature_texts(docs: Sequence[Doc], feature: Feature) -> dict[int, str]:

@@ -18,6 +18,7 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import get_array_module, to_numpy
 
+from ..common.checks import setting_error
 from ..common.files import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
@@ -30,7 +31,7 @@ VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
 PREFIX = "spacy-multihash.vectors."
 _ENTRIES = ("data", "keys", "rows", "floret", "attr")
-_MOST_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
+_MAX_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
 
 
 class KeptVectors(NamedTuple):
@@ -155,9 +156,9 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
         read = read_table(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"{_where(name)}: {error}") from error
-    if read.attr not in ATTR_NAMES or read.data.nbytes > _MOST_BYTES:
+    if read.attr not in ATTR_NAMES or read.data.nbytes > _MAX_BYTES:
         raise ValueError(
-            f"{_where(name)}: a vocab keeps tables of up to {_MOST_BYTES:,} bytes that find words "
+            f"{_where(name)}: a vocab keeps tables of up to {_MAX_BYTES:,} bytes that find words "
             f"by {', '.join(ATTR_NAMES.values())}. This one has {read.data.nbytes:,} bytes, and "
             f"finds words by attribute {read.attr}. Make it again, or leave it out."
         )
@@ -238,6 +239,9 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
     tables (Dict[str, Path]): For each table's name in MetaVectors, the folder of a pipeline that
         has a table of this name, or has vectors.
     """
+    if VOCAB in tables:
+        advice = "The vocab's own table is read from [initialize] vectors. Use another name."
+        raise setting_error(LOAD_VECTORS, "names of tables", f"others than {VOCAB}", VOCAB, advice)
 
     def load_vectors(nlp: Language) -> Language:
         if _would_lose_tables(nlp):

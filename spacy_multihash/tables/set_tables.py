@@ -11,7 +11,7 @@ from spacy.util import logger, minibatch
 from thinc.api import Model, to_numpy
 
 from ..common.checks import check_type
-from ..common.nodes import start_anew
+from ..common.nodes import forget_weights
 from ..common.types import NgramLayer
 from ..corpus.training import training_docs
 from ..embed.features import Feature, attr_id
@@ -32,20 +32,21 @@ def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> di
     docs (Iterable[Doc]): The docs, which are read once and not kept.
     extractors (Mapping[str, Extractor]): For each name, what finds its symbols.
     """
-    attrs = {name: attr_id(name) for name, extractor in extractors.items() if extractor is None}
-    features = {name: f for name, f in extractors.items() if isinstance(f, Feature)}
-    layers = {name: layer for name, layer in extractors.items() if isinstance(layer, Model)}
     counters = {name: IdCounter() for name in extractors}
     for batch in minibatch(docs, DOC_BATCH) if extractors else ():
-        symbols = [(name, ngram_ids(layer, batch)) for name, layer in layers.items()]
-        if attrs:
-            columns = [doc.to_array([*attrs.values()]).reshape(-1, len(attrs)) for doc in batch]
-            symbols += zip(attrs, numpy.concatenate(columns).T, strict=True)
-        if features:
-            symbols += zip(features, feature_ids(batch, list(features.values())), strict=True)
-        for name, ids in symbols:
-            counters[name].add(ids)
+        for name, extractor in extractors.items():
+            counters[name].add(symbol_ids(name, extractor, batch))
     return {name: counter.table() for name, counter in counters.items()}
+
+
+def symbol_ids(name: str, extractor: Extractor, docs: Sequence[Doc]) -> numpy.ndarray:
+    """List the symbols (M,) uint64 of docs, as often as they count."""
+    if isinstance(extractor, Feature):
+        return feature_ids(docs, extractor)
+    if extractor is not None:
+        return ngram_ids(extractor, docs)
+    attr = attr_id(name)
+    return numpy.concatenate([doc.to_array(attr) for doc in docs])
 
 
 def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
@@ -119,7 +120,7 @@ def set_tables(model: Model, tables: Tables) -> None:
     for lookup, table_embed in (chain.layers for chain in lookup_chains(model)):
         symbols = symbols_of[lookup.attrs["attr"].value]
         lookup.attrs["symbols"] = symbols
-        start_anew(table_embed)  # its rows are those of other symbols
+        forget_weights(table_embed)  # its rows are those of other symbols
         table_embed.set_dim("nV", len(symbols) + 1, force=True)
 
 

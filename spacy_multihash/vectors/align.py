@@ -12,7 +12,7 @@ from .table import VectorTable, word_keys
 # Words with the same spelling, at most, in the order of the first table.
 MAX_ALIKE = 100_000
 # Every tenth vector is held out, if there are enough pairs, to measure the map of the others.
-_EVERY, _MIN_PAIRS = 10, 50
+_HELD_OUT_EVERY, _MIN_PAIRS = 10, 50
 _MAX_TRANSLATED, _MAX_CANDIDATES = 1_000, 20_000
 
 
@@ -65,7 +65,7 @@ def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
     """
     numbers: dict[bytes, int] = {}
     places = numpy.array([numbers.setdefault(y.tobytes(), len(numbers)) for y in Y])
-    is_held_out = places % _EVERY == _EVERY - 1
+    is_held_out = places % _HELD_OUT_EVERY == _HELD_OUT_EVERY - 1
     if len(Y) < _MIN_PAIRS or not is_held_out.any() or (~is_held_out).sum() <= Y.shape[1]:
         return None
     held_out = numpy.flatnonzero(is_held_out)[:_MAX_TRANSLATED]

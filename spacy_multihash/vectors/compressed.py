@@ -24,7 +24,7 @@ from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, wid
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
 _BYTES = 8  # of a key
 # As many keys for each value of the first bytes make up for counting them.
-_LEAST_KEYS = 2
+_MIN_KEYS_PER_PREFIX = 2
 
 
 class SortedKeys(Mapping[int, int]):
@@ -97,7 +97,7 @@ def find_sorted(keys: numpy.ndarray, ids: numpy.ndarray) -> tuple[numpy.ndarray,
 
 def pack_keys(keys: SortedKeys) -> dict[str, numpy.ndarray]:
     """Return the arrays that a file has for keys."""
-    left_out = next((n for n in (2, 1) if len(keys) >= _LEAST_KEYS * 256**n), 0)
+    left_out = next((n for n in (2, 1) if len(keys) >= _MIN_KEYS_PER_PREFIX * 256**n), 0)
     as_bytes = keys.ids.astype(">u8").view("uint8").reshape(-1, _BYTES)
     prefixes = keys.ids >> numpy.uint64(8 * (_BYTES - left_out)) if left_out else keys.ids * 0
     counts = numpy.bincount(prefixes.astype("int64"), minlength=256**left_out)

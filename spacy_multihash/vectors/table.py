@@ -18,7 +18,7 @@ from ..common.types import TEXT_ATTRS
 ATTR_NAMES = {IDS[name]: name for name in TEXT_ATTRS}
 # The settings of floret, by their names in vectors.cfg.
 FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
-_WORDS = 4096  # words that are looked up at a time in a floret table
+_FLORET_BATCH = 4096  # words that are looked up at a time in a floret table
 
 Kind = Literal["pipeline", "vocab"]
 
@@ -97,8 +97,8 @@ class VectorTable:
         X = numpy.zeros((len(values), self.width), dtype="float32")
         filled = [row for row, value in enumerate(values) if value]
         vectors = Vectors(data=self.data, **self.floret)
-        for start in range(0, len(filled), _WORDS):  # whose n-grams take memory
-            batch = filled[start : start + _WORDS]
+        for start in range(0, len(filled), _FLORET_BATCH):  # whose n-grams take memory
+            batch = filled[start : start + _FLORET_BATCH]
             X[batch] = vectors.get_batch([values[row] for row in batch])
         return numpy.asarray(X.any(axis=1)), X
 

@@ -19,7 +19,7 @@ SUFFIXES = (".txt", ".vec", ".floret", ".gz")
 _BLANKS = re.compile("[ \t]+")
 # The end of a word that looks like a number of its vector, as in "word0 -7.86".
 _NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)$")
-_DAMAGED = (
+_ERRORS_OF_DAMAGED_FILES = (
     EOFError,
     OSError,
     RuntimeError,  # an archive with a password, or with a compression that Python lacks
@@ -85,7 +85,7 @@ def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, 
                 word, vector = _parsed(text, header.width)
                 words.append(word)
                 numbers += vector.tobytes()
-    except _DAMAGED as error:
+    except _ERRORS_OF_DAMAGED_FILES as error:
         raise ValueError(
             f"{path} is damaged after line {number} ({error}). Copy or make it again."
         ) from error
@@ -164,7 +164,7 @@ def _header(line: str) -> Header:
     if len(columns) in (2, 8) and all(map(str.isdecimal, columns[:6])):
         rows, width, *settings = map(int, columns[:6])
         if not rows or not width:
-            raise ValueError(f"there are no vectors, but {_cut(line)!r}. Make the file again.")
+            raise ValueError(f"there are no vectors, but {_short(line)!r}. Make the file again.")
         if not settings:
             return Header(rows, width)
         values = dict(zip(FLORET, [*settings, *columns[6:]], strict=True))
@@ -172,7 +172,7 @@ def _header(line: str) -> Header:
     if len(columns) < 2:
         raise ValueError(
             "expected the numbers of words and of columns, or a word and its vector, got "
-            f"{_cut(line)!r}. Give vectors as word2vec writes them as text."
+            f"{_short(line)!r}. Give vectors as word2vec writes them as text."
         )
     return Header(None, len(columns) - 1)
 
@@ -182,21 +182,21 @@ def _parsed(line: str, width: int) -> tuple[str, numpy.ndarray]:
     if len(columns) != width or "" in columns or "\t" in "".join(columns) or word[-1:] == " ":
         word, *columns = _BLANKS.sub(" ", line).rsplit(" ", width)
     if not word:
-        raise ValueError(f"the word is empty in {_cut(line)!r}. Correct or remove the line.")
+        raise ValueError(f"the word is empty in {_short(line)!r}. Correct or remove the line.")
     if len(columns) != width or ends_in_number(word):
         raise ValueError(
-            f"expected a word and {width} numbers, as the first line has, got {_cut(line)!r}. "
+            f"expected a word and {width} numbers, as the first line has, got {_short(line)!r}. "
             "Correct or remove the line."
         )
     with numpy.errstate(over="ignore"):  # raised below
         vector = numpy.array(columns, dtype="float32")
     if not numpy.isfinite(vector).all():
         raise ValueError(
-            f"the vector of {_cut(word)!r} has NaN, infinity, or a number that float32 can't hold. "
-            "Correct or remove the line."
+            f"the vector of {_short(word)!r} has NaN, infinity, or a number that float32 can't "
+            "hold. Correct or remove the line."
         )
     return word, vector
 
 
-def _cut(text: str) -> str:
+def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]} ..."

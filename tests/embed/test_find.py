@@ -58,3 +58,11 @@ def test_layers_that_extract_ngrams_are_ours(embed: dict[str, Any], looked_up: l
         ("textcat", "NORM"),
         ("textcat", "SHAPE"),
     ]
+
+
+def test_weighted_embeddings_have_two_tables_each() -> None:
+    nlp = spacy.blank("en")
+    name = "spacy-multihash.MultiWeightedHashEmbed.v1"
+    nlp.add_pipe("tok2vec", config={"model": {**HASH, "@architectures": name, "width": 8}})
+    parts = [(table.attr, table.part) for table in find_tables(nlp)]
+    assert parts == [(a, part) for a in ("NORM", "SHAPE") for part in ("components", "importance")]

@@ -194,9 +194,11 @@ def test_a_table_that_cannot_be_used_is_refused_and_none_is_kept(
 
 def test_two_tables_of_one_name_are_refused(nlp: Language, tmp_path: Path) -> None:
     load_tables(nlp.vocab, {"es": Path(save_words(tmp_path / "es", WORDS, 4))})
+    renamed = Path(save_words(tmp_path / "renamed", [*WORDS[:2], "rose"], 4))
     other = Path(save_words(tmp_path / "other", WORDS, 4, seed=1))
-    with pytest.raises(ValueError, match=r"two tables of this name.*remove_table\('spacy-multi"):
-        load_tables(nlp.vocab, {"nl": other, "es": other})
+    for path in (renamed, other):
+        with pytest.raises(ValueError, match=r"two tables of this name.*remove_table\('spacy-mul"):
+            load_tables(nlp.vocab, {"nl": path, "es": path})
     assert nlp.vocab.lookups.tables == [PREFIX + "es"]
     nlp.vocab.lookups.remove_table(PREFIX + "es")
     load_tables(nlp.vocab, {"nl": other, "es": other})
@@ -207,6 +209,8 @@ def test_a_table_that_nobody_gave_is_refused(nlp: Language) -> None:
         load_tables(nlp.vocab, {"es": None})
     with pytest.raises(ValueError, match=r"'vocab': .* no vectors of its own.*\[initialize\]"):
         load_tables(nlp.vocab, {"vocab": None})
+    with pytest.raises(ValueError, match="load_vectors.v1: .* others than vocab, was: 'vocab'"):
+        make_load_vectors_v1({"vocab": Path("x")})
     nlp.vocab.vectors = Vectors(data=numpy.ones((5, 6), dtype="float32"))
     with pytest.raises(ValueError, match=r"'vocab': the vocab has vectors, but no words\."):
         load_tables(nlp.vocab, {"vocab": None})

@@ -10,7 +10,7 @@ from thinc.util import ArrayInfo
 
 from ...common.checks import setting_error
 from ...common.memory import check_memory
-from ...common.nodes import Pinned, bound, is_listener, no_backprop, start_anew
+from ...common.nodes import Pinned, bound, forget_weights, is_listener, no_backprop
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...encode.docs import split_docs
 from ...encode.iterated_dilated_encoder import NAME as DILATED
@@ -185,7 +185,7 @@ def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
     transitions = []
     if model.has_param("transitions"):
         transitions = _widen(model, "transitions", (places[:, None], places), (new_nO, new_nO))
-        start_anew(model)  # otherwise nO cannot change
+        forget_weights(model)  # otherwise nO cannot change
     model.set_dim("nO", new_nO, force=True)
     _set_arrays(model, "transitions", transitions)
     return model
