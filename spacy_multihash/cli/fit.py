@@ -29,6 +29,7 @@ from ..corpus.read import model_examples, read_docs, write_corpora
 from ..corpus.statistics import CorpusStats
 from ..fit.report import (
     COMPARISON_HEADER,
+    PARTS,
     SCORES_HEADER,
     Arm,
     Report,
@@ -195,6 +196,8 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     name = "report, with baseline" if "baseline" in run.record["done"] else "report"
     rows = run.step(name, make_report, stats, warnings, reasons, notes)
     show_table("Scores", SCORES_HEADER, rows["scores"])
+    if not run.options.textcat:
+        msg.text(PARTS)
     show_table("Beside spaCy's own", COMPARISON_HEADER, rows["comparison"])
 
     if package is not None:

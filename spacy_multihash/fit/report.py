@@ -30,6 +30,10 @@ _ABOUT_MISTAKES = (
 )
 # What looks wrong in a corpus, with details.
 Warnings = Sequence[tuple[str, Sequence[str]]]
+PARTS = (
+    "An entity that the model made up counts against both parts, so both can be lower than the "
+    "total."
+)
 _TEXT_LENGTH = 300  # characters of a text that are shown
 _PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
 
@@ -185,7 +189,8 @@ def _about_scores(scores: Mapping[str, SplitScores]) -> str:
     if "seen" in of_split.parts:
         text += (
             " An entity is seen if train has an entity with the same text. The larger the gap "
-            "between seen and unseen, the more the model relies on names instead of context."
+            "between seen and unseen, the more the model relies on names instead of context. "
+            f"{PARTS}"
         )
     if "test" not in scores:
         text += " The best step was chosen on dev, so new texts may score lower."

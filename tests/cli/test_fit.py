@@ -95,6 +95,7 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     titles = ["Scores", "Beside spaCy", "Training", "Labels", "Corpus", "Go on", "Where it"]
     for title in (*titles, "Mistakes"):
         assert f"<h2>{title}" in page
+    assert module.PARTS in said(result) and module.PARTS in page
     assert "Calibrated on dev" in said(result)
     show = next(line for line in result.output.splitlines() if "multihash show" in line)
     shown = CliRunner().invoke(multihash_cli, shlex.split(show)[4:])
