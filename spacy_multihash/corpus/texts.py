@@ -96,21 +96,23 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
 def read_json_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line that is not blank, and the JSON object on it.
 
-    on_error (OnError): Takes the error of a line that is not UTF-8, or JSON but no object. The line
-        is skipped.
+    on_error (OnError): Takes the error of a line that is something else, which is skipped.
 
-    Raises ValueError, with file and line, for anything else on a line, such as one that is cut off.
+    Raises ValueError, with file and line, for a line that is something else.
     """
     for number, line in read_lines(path, on_error):
         if not line.strip():
             continue
-        value = _parsed(path, number, line)
-        if isinstance(value, dict):
-            yield number, value
-        elif on_error is None:
-            raise _no_object(path, number, line)
+        try:
+            value = _parsed(path, number, line)
+            if not isinstance(value, dict):
+                raise _no_object(path, number, line)
+        except ValueError as error:
+            if on_error is None:
+                raise
+            on_error(error)
         else:
-            on_error(_no_object(path, number, line))
+            yield number, value
 
 
 def _parsed(path: Path, number: int, text: str) -> Any:  # noqa: ANN401 (any JSON)
