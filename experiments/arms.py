@@ -178,7 +178,6 @@ _ARMS: dict[str, Arm] = {
     "budget_1_percent": _embed(rows=HUNDREDTH),
     "budget_10_percent_hashes_2": _embed(rows=TENTH, num_hashes=2),
     "budget_1_percent_hashes_2": _embed(rows=HUNDREDTH, num_hashes=2),
-    "table_dropout": _embed(table_dropout=True),
     # kinds of embeddings. Weighted ones have as many parameters as the rows of the same name.
     "multi_embed": _multi_embed(10),
     "multi_embed_min5": _multi_embed(5),
@@ -195,10 +194,6 @@ _ARMS: dict[str, Arm] = {
     "weighted_near_zero_budget_1_percent": _weighted([41, 20, 20, 20]),
     # training and recognizers
     "regularized": Arm("regularized"),
-    "regularized_without_best_ner": Arm(
-        "regularized",
-        {"components.ner.spacy_gradient": True, "components.ner.state_dropout": 0.1},
-    ),
     SPACY: Arm(SPACY),
     "ner": Arm(overrides={"components.ner": SPACY_NER}),
     "batch_ner": _batch_ner(),
@@ -253,39 +248,21 @@ _ARMS: dict[str, Arm] = {
 # Arms whose name begins with "recipe": tagger_ner, and options joined by hyphens.
 RECIPE = "recipe"
 NGRAMS = (*ATTRS, "LOWER{3,5}")
-SLICES = ("ORTH[:2]", "ORTH[:3]", "ORTH[-2:]", "ORTH[-4:]")
-LOWER_SLICES = tuple(name.replace("ORTH", "LOWER") for name in SLICES)
-ALL_SLICES = tuple(f"ORTH[{cut}]" for n in range(1, 6) for cut in (f":{n}", f"-{n}:"))
-ROWS = {"NORM": 5000, "ORTH": 5000, "LOWER": 5000, "LOWER{3,5}": 20_000}
+LOWER_SLICES = ("LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-4:]")
+ROWS = {"NORM": 5000, "LOWER{3,5}": 20_000}
 MAX_NGRAM_ROWS = 30_000
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "hash": {"kind": "MultiHashEmbed"},
-    "hash_rows_half": {"kind": "MultiHashEmbed", "rows": 0.5},
-    "hash_rows_4": {"kind": "MultiHashEmbed", "rows": 4.0},
-    "weighted": {"kind": "MultiWeightedHashEmbed"},
     **{f"unk_{percent}": {"unk": percent / 100} for percent in (0, 10, 50)},
-    "slices": {"attrs": (*ATTRS, *SLICES)},
     "lower_slices": {"attrs": (*ATTRS, *LOWER_SLICES)},
-    "all_slices": {"attrs": ("NORM", "SHAPE", *ALL_SLICES)},
     "ngrams": {"attrs": NGRAMS, "embed": {"reduce": "mean"}},
-    "ngrams_once": {"attrs": NGRAMS, "embed": {"reduce": "mean", "count_repeats": False}},
     "ngrams_sum": {"attrs": NGRAMS},
-    "ngrams_sum_once": {"attrs": NGRAMS, "embed": {"count_repeats": False}},
-    "slices_ngrams": {"attrs": (*ATTRS, *SLICES, NGRAMS[-1]), "embed": {"reduce": "mean"}},
     "plain": PLAIN,
     "no_averages": {"training.optimizer.use_averages": False},
     "dropout_10": {"training.dropout": 0.1},
-    "dropout_40": {"training.dropout": 0.4},
     "dropout_50": {"training.dropout": 0.5},
     # for few sentences: smaller batches, and fewer steps after the best
     "few": {"training.batcher.size.stop": 200, "training.patience": 600},
-    "batch_500": {"training.batcher.size.stop": 500},
-    "batch_2000": {"training.batcher.size.stop": 2000},
-    "rate_0.0005": {"training.optimizer.learn_rate": 0.0005},
-    "rate_0.002": {"training.optimizer.learn_rate": 0.002},
-    "width_64": {"width": 64},
-    "width_128": {"width": 128},
-    "repeats_2": {f"{TAGGER_ENCODE}.repeats": 2},
     "maxout_4": {TAGGER_ENCODE: {**MAXOUT, "depth": 4}},
     "transitions": {f"{TAGGER}.model.learn_transitions": True},
 }
@@ -295,34 +272,29 @@ def recipe(
     *,
     kind: str = "MultiEmbed",
     attrs: tuple[str, ...] = ATTRS,
-    rows: float = 1.0,
     unk: float = 0.3,
-    min_freq: int = 1,
-    width: int = WIDTH,
     embed: Mapping[str, Any] | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> Arm:
     """Change the recommended settings.
 
     kind (str): The embedding.
-    rows (float): The rows of hashed tables, as a multiple of the usual ones.
-    unk, min_freq (float, int): Settings of MultiEmbed.
+    unk (float): The unk_dropout of MultiEmbed.
     embed (Mapping[str, Any]): Further settings of the embedding.
     values (Mapping[str, Any]): Other settings of the config, by dotted path.
     """
-    section = _section(f"spacy-multihash.{kind}.v1", width, attrs)
+    section = _section(f"spacy-multihash.{kind}.v1", WIDTH, attrs)
     before_init: Optional[dict[str, Any]] = None
     if kind == "MultiEmbed":
         section["unk_dropout"] = unk
         limit = MAX_NGRAM_ROWS if NGRAMS[-1] in attrs else None
-        before_init = _init_tables("tagger_ner", min_freq, limit)
+        before_init = _init_tables("tagger_ner", 1, limit)
     else:
-        section["rows"] = [round(rows * ROWS.get(attr, 2500)) for attr in attrs]
+        section["rows"] = [ROWS.get(attr, 2500) for attr in attrs]
     return Arm(
         "recommended",
         {
             f"{TAGGER}.model.tok2vec.embed": section | dict(embed or {}),
-            f"{TAGGER_ENCODE}.width": width,
             BEFORE_INIT: before_init,
             **(values or {}),
         },
@@ -357,8 +329,6 @@ _ARMS |= {
     "vectors_pair_mme": _meta_vectors("mme", "other"),
     "vectors_concat": _meta_vectors("concat", "other", "word2vec"),
     "vectors_mme": _meta_vectors("mme", "other", "word2vec"),
-    "vectors_min_freq_5": recipe(unk=0.0, min_freq=5),
-    "vectors_min_freq_10": recipe(unk=0.0, min_freq=10),
     "vectors_noise": recipe(values={"corpora.train.augmenter": _NOISE}),
 }
 ARMS: Mapping[str, Arm] = _ARMS

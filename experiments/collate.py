@@ -5,8 +5,7 @@ from pathlib import Path
 
 from experiments.answers import forest, render_answers
 from experiments.choice import render_choice
-from experiments.figures import draw_forest
-from experiments.overview import draw_overview, make_overview
+from experiments.figures import draw_forest, draw_overview, make_overview
 from experiments.statistics import Runs
 from experiments.tables import LEGEND, TABLES, all_tables
 from spacy_multihash.common.files import write_bytes

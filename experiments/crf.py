@@ -11,7 +11,6 @@ from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from spacy.lang.lex_attrs import word_shape
@@ -30,21 +29,6 @@ PREFIXES = (1, 2, 3)
 SUFFIXES = (2, 3)
 # For CRFsuite's L-BFGS. c1 and c2 are the weights of the L1 norm and of the squared L2 norm.
 PARAMS = {"c1": 0.5, "c2": 0.01, "max_iterations": 100}
-
-
-def _import_crfsuite() -> ModuleType:
-    """Import python-crfsuite, an extra that only CRFs need.
-
-    Raises ImportError, with the command that installs it.
-    """
-    try:
-        import pycrfsuite
-    except ImportError as error:
-        raise ImportError(
-            "The CRF needs python-crfsuite, which is not installed. Install it with: "
-            "python -m pip install -e '.[crf]'"
-        ) from error
-    return pycrfsuite
 
 
 @dataclass(frozen=True)
@@ -119,7 +103,9 @@ def train_crf(docs: Iterable[Doc], path: Path) -> CrfTraining:
     Raises ValueError if there are no entities to learn.
     """
     cpu, wall = process_time(), perf_counter()
-    trainer = _import_crfsuite().Trainer(verbose=False)
+    import pycrfsuite  # an extra that only CRFs need
+
+    trainer = pycrfsuite.Trainer(verbose=False)
     trainer.select("lbfgs")
     trainer.set_params(PARAMS)
     seen: Counter[str] = Counter()
@@ -153,7 +139,9 @@ def predict_crf(path: Path, docs: Iterable[Doc]) -> Iterator[Doc]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"There is no CRF at {path}.")
-    tagger = _import_crfsuite().Tagger()
+    import pycrfsuite
+
+    tagger = pycrfsuite.Tagger()
     tagger.open(str(path))
     return (_predict(tagger, doc) for doc in docs)
 

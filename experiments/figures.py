@@ -1,14 +1,67 @@
-"""The figure of docs/figures that shows the answers: pooled differences with their intervals."""
+"""The figures of docs/figures.
 
-from collections.abc import Iterable
+`answers` shows pooled differences with their intervals. `overview`, of the README, shows F1 against
+size and speed, of our settings and of spaCy's: F1 and size are means over the corpora that have
+runs of both, and `python -m benchmarks` measured the speeds in turns, of the pipelines that both
+packages make without looking at a corpus.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.statistics import Estimate
+from experiments.arms import SPACY
+from experiments.choice import NINE, SIZES
+from experiments.statistics import Cell, Estimate, Runs
+from experiments.tables import CHOSEN, CHOSEN_FEW
 
-STYLE = Path(__file__).resolve().parents[1] / "docs" / "figures.mplstyle"
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ROOT = Path(__file__).resolve().parents[1]
+STYLE = ROOT / "docs" / "figures.mplstyle"
 WIDTH = 8.0  # inches, as wide as a page
 LIMIT = 0.12  # wider intervals end at the frame
+BENCHMARKS = ROOT / "benchmarks" / "results" / "3.11.json"
+BOTH = RECOMMENDED, DEFAULT = "recommended", "spaCy's default"
+# The arms of each point, on whole corpora and on few sentences.
+POINTS = {
+    RECOMMENDED: (CHOSEN, CHOSEN_FEW),
+    "without n-grams": ("recipe", "recipe-few"),
+    "small": ("small", "few_small"),
+    DEFAULT: (SPACY, SPACY),
+}
+MIN_REACH = 0.04  # so that small differences look small
+COLORS = {RECOMMENDED: "C0", "without n-grams": "C3", "small": "C2", DEFAULT: "C1"}
+DARK = {
+    **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), "#e6edf3"),
+    "axes.edgecolor": "#8b949e",
+    "grid.color": "#30363d",
+}
+
+
+@contextmanager
+def new_figure(height: float, style: Sequence[dict[str, Any]] = ()) -> Iterator["Figure"]:
+    """Make a figure in our style, not in the user's."""
+    from matplotlib import style as styles
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with styles.context(["default", STYLE, *style]):
+        figure = Figure(figsize=(WIDTH, height))
+        FigureCanvasAgg(figure)
+        yield figure
+
+
+def as_svg(figure: "Figure", *, transparent: bool = False) -> bytes:
+    """Write a figure as SVG, the same at any time."""
+    data, metadata = BytesIO(), {"Date": None, "Creator": None}
+    figure.savefig(data, format="svg", transparent=transparent, metadata=metadata)
+    return data.getvalue()
 
 
 def draw_forest(lines: Iterable[tuple[str, list[float], Estimate]]) -> bytes:
@@ -17,14 +70,8 @@ def draw_forest(lines: Iterable[tuple[str, list[float], Estimate]]) -> bytes:
     lines (Iterable): Labels, their differences by data set (small points), and the pooled
         difference with its interval.
     """
-    from matplotlib import style
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     lines = list(lines)
-    with style.context(["default", STYLE]):  # not the user's settings
-        figure = Figure(figsize=(WIDTH, 0.7 + 0.21 * len(lines)))
-        FigureCanvasAgg(figure)
+    with new_figure(0.7 + 0.21 * len(lines)) as figure:
         ax = figure.subplots()
         ax.axvline(0, color="black", linewidth=0.8)
         ax.grid(axis="x")
@@ -37,6 +84,87 @@ def draw_forest(lines: Iterable[tuple[str, list[float], Estimate]]) -> bytes:
         ax.set_ylim(len(lines) - 0.5, -0.5)
         ax.set_xlim(-LIMIT, LIMIT)
         ax.set_xlabel("difference of F1: data sets (grey), and pooled with its 95 % interval")
-        data = BytesIO()
-        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
-    return data.getvalue()
+        return as_svg(figure)
+
+
+class Overview(NamedTuple):
+    """The points of the figure.
+
+    scores (str): What F1 is of.
+    f, megabytes, speed (dict[str, float]): Values by the name of a point. Speeds, in words a
+        second, are there for the pipelines that were measured.
+    """
+
+    scores: str
+    f: dict[str, float]
+    megabytes: dict[str, float]
+    speed: dict[str, float]
+
+
+def make_overview(runs: Runs, benchmarks: Path = BENCHMARKS) -> Overview:
+    """Average over corpora, whole or cut: the size with more that have runs of `BOTH`."""
+    corpora = {size: shared_corpora(runs, size) for size in SIZES}
+    size = max(corpora, key=lambda size: len(corpora[size]))
+    f = mean_values(runs, "dev_f", size, corpora[size])
+    sizes = mean_values(runs, "bytes", size, corpora[size])
+    measured = json.loads(benchmarks.read_text("utf8"))["rows"]["recommended/pipe"]["values"]
+    return Overview(
+        scores=f"mean F1 on dev\n({len(corpora[size])} corpora, {size})",
+        f=f,
+        megabytes={name: value / 1e6 for name, value in sizes.items()},
+        speed={RECOMMENDED: 1e6 / measured["ours"], DEFAULT: 1e6 / measured["spaCy"]},
+    )
+
+
+def arm_of(name: str, size: str) -> str:
+    """Return the arm of a point, for whole or for cut corpora."""
+    whole, few = POINTS[name]
+    return few if SIZES[size] else whole
+
+
+def shared_corpora(runs: Runs, size: str) -> list[str]:
+    """List the corpora of a size that have runs of both our settings and spaCy's."""
+    return [
+        corpus
+        for corpus in (name + SIZES[size] for name in NINE)
+        if all(runs.values(Cell(corpus, arm_of(name, size), "dev_f")) for name in BOTH)
+    ]
+
+
+def mean_values(runs: Runs, column: str, size: str, corpora: Sequence[str]) -> dict[str, float]:
+    """Return the mean of a column over corpora, for each point with runs on all of them."""
+    means = {
+        name: [runs.mean(Cell(corpus, arm_of(name, size), column)) for corpus in corpora]
+        for name in POINTS
+    }
+    return {
+        name: sum(mean.mean for mean in of_point if mean) / len(of_point)
+        for name, of_point in means.items()
+        if all(of_point)
+    }
+
+
+def draw_overview(overview: Overview, *, dark: bool = False) -> bytes:
+    """Draw F1 against size and speed, on a transparent ground, and return the SVG."""
+    with new_figure(2.8, [DARK] if dark else []) as figure:
+        left, right = figure.subplots(1, 2, sharey=True)
+        draw_points(left, overview.megabytes, overview.f)
+        thousands = {name: speed / 1000 for name, speed in overview.speed.items()}
+        draw_points(right, thousands, overview.f)
+        left.set(xlabel="size on disk, MB", ylabel=overview.scores)
+        right.set(xlabel="speed, thousand words a second on one CPU core")
+        middle = (min(overview.f.values()) + max(overview.f.values())) / 2
+        reach = max(MIN_REACH, max(overview.f.values()) - middle + MIN_REACH / 2)
+        left.set_ylim(middle - reach, middle + reach)
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        return as_svg(figure, transparent=True)
+
+
+def draw_points(ax: "Axes", values: dict[str, float], f: dict[str, float]) -> None:
+    """Draw a point for each value, on an axis from 0."""
+    ax.grid(axis="x")
+    ax.set_xlim(0, 1.1 * max(values.values()))
+    for name, x in values.items():
+        label = f"{name}: {f[name]:.3f}"
+        ax.plot(x, f[name], "o", color=COLORS[name], markersize=9, label=label, gid=name)

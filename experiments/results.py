@@ -15,6 +15,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_multihash.common.files import replacing_file, write_bytes
+from spacy_multihash.inspection.errors import entities_of
 
 if TYPE_CHECKING:
     import pandas
@@ -183,23 +184,12 @@ def _count_doc(example: Example) -> Counts:
     gold = example.y
     starts = [token.is_sent_start is True for token in gold]
     sentence = numpy.cumsum([0, *starts[1:]]) if len(gold) else numpy.zeros(0, dtype="i")
-    golds = {(ent.label_, ent.start, ent.end) for ent in gold.ents}
-    predicted = _aligned_entities(example)
+    golds, predicted = map(set, entities_of(example))
     counts = numpy.zeros((len(gold) and int(sentence[-1]) + 1, 3), dtype="uint8")
     for index, entities in ((TRUE, predicted & golds), (FALSE, predicted - golds), (GOLD, golds)):
-        for _, start, _ in entities:
-            counts[sentence[start], index] += 1
+        for entity in entities:
+            counts[sentence[entity.start], index] += 1
     return counts
-
-
-def _aligned_entities(example: Example) -> set[tuple[str, int, int]]:
-    """Return the label, the start and the end of predicted entities, in tokens of the gold doc."""
-    entities = set()
-    for ent in example.x.ents:
-        covered = example.alignment.x2y[ent.start : ent.end]
-        if len(covered) and all(t.ent_iob for t in example.y[covered[0] : covered[-1] + 1]):
-            entities.add((ent.label_, int(covered[0]), int(covered[-1]) + 1))
-    return entities
 
 
 def label_counts(docs: Sequence[tuple[Doc, Doc]]) -> Counts:

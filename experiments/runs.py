@@ -36,6 +36,7 @@ from experiments.arms import (
 )
 from experiments.crf import predict_crf, train_crf
 from experiments.results import (
+    KEYS,
     RESULTS,
     SPLITS,
     Counts,
@@ -55,7 +56,7 @@ from spacy_multihash.corpus.evaluation import (
 )
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.embed.find import component_models
-from spacy_multihash.inspection.sizes import model_size
+from spacy_multihash.inspection.rows import model_size
 
 TRAINING = Path("training")
 MODEL = "model-best"
@@ -88,7 +89,7 @@ class Run:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What names the run in the table of runs."""
+        """What names the run in the table of runs, in the order of KEYS."""
         return {
             "dataset": self.corpus.name,
             "arm": self.name or self.arm.removesuffix(".cfg").replace("/", "-"),
@@ -114,10 +115,9 @@ class Run:
         return self.corpus / f"{split}.spacy"
 
 
-def earlier_row(run: Run, results: Path = RESULTS) -> Optional[dict[str, str]]:
-    """Return the row of a run, or None if it has none yet."""
-    key = {name: str(value) for name, value in run.key.items()}
-    return next((row for row in read_rows(results) if key.items() <= row.items()), None)
+def rows_of_runs(results: Path = RESULTS) -> dict[tuple[str, ...], dict[str, str]]:
+    """Return the rows of runs by the values of their keys."""
+    return {tuple(row[name] for name in KEYS): row for row in read_rows(results)}
 
 
 def is_done(row: Optional[Mapping[str, str]], *, test: bool) -> bool:
@@ -139,7 +139,7 @@ def train_and_score(run: Run, *, test: bool = True, results: Path = RESULTS) -> 
     Raises ValueError for an unknown arm, and for other gold entities than those of earlier runs.
     Raises FileNotFoundError without the corpus, or without the model of an earlier run.
     """
-    row = earlier_row(run, results)
+    row = rows_of_runs(results).get(tuple(map(str, run.key.values())))
     if row is not None and is_done(row, test=test):
         return dict(row)
     for split in ("train", *(SPLITS if test else SPLITS[:1])):
@@ -302,17 +302,10 @@ def _label_scores(
 
 def missing(runs: Iterable[Run], *, test: bool, results: Path = RESULTS) -> list[Run]:
     """Return the runs that have no results yet."""
-    rows = {
-        tuple(row[name] for name in ("dataset", "arm", "vectors", "seed")): row
-        for row in read_rows(results)
-        if not row["after"]
-    }
-    found = []
-    for run in runs:
-        key = tuple(str(run.key[name]) for name in ("dataset", "arm", "vectors", "seed"))
-        if not is_done(rows.get(key), test=test):
-            found.append(run)
-    return found
+    rows = rows_of_runs(results)
+    return [
+        run for run in runs if not is_done(rows.get(tuple(map(str, run.key.values()))), test=test)
+    ]
 
 
 def run_grid(

@@ -313,11 +313,11 @@ TABLES: Mapping[str, Table] = {
         WEIGHTED,
         (WNUT, ES),
         ("test_f", "dev_f"),
-        {line: line.partition(":")[0] + ": MultiHashEmbed" for line in WEIGHTED if "," in line}
-        | {
+        {
             line: line.partition(":")[0] + ": MultiHashEmbed"
+            for rest in ("two hashes", "Weighted")
             for line in WEIGHTED
-            if "Weighted" in line
+            if rest in line
         },
         "Percentages are shares of the default rows.",
     ),
@@ -446,6 +446,7 @@ def _render_scores(
 
 def _render_differences(table: Table, runs: Runs, score: str) -> str:
     rows = []
+    several = len(set(table.bases.values())) > 1
     for line, base in table.bases.items():
         pairs = [
             (table.cell(line, dataset, score), table.cell(base, dataset, score))
@@ -455,10 +456,8 @@ def _render_differences(table: Table, runs: Runs, score: str) -> str:
         if len(pairs) > 1:
             cells.append(shown_difference(runs.pooled([[pair] for pair in pairs])))
         if any(cells):
-            several = len(set(table.bases.values())) > 1
             rows.append([f"{line} − {base}" if several else line, *cells])
     base = next(iter(table.bases.values()))
-    several = len(set(table.bases.values())) > 1
     head = f"{SCORES[score]}, differences" if several else f"{SCORES[score]}, minus {base}"
     means = ["pooled"] if len(table.datasets) > 1 else []
     return markdown([head, *table.datasets, *means], rows)

@@ -28,12 +28,12 @@ from spacy_multihash import (
     symbols_of,
     write_tables,
 )
-from spacy_multihash.cli.corpus_stats import corpus_stats, corpus_stats_cli
+from spacy_multihash.cli.corpus_stats import corpus_stats
 from spacy_multihash.corpus.read import model_examples, tokens_of
 from spacy_multihash.inspection.importance import Ranking
 from spacy_multihash.inspection.symbols import DocSymbols
 from spacy_multihash.tables.set_tables import count_tables
-from tests.helpers.cli import invoke_command, said
+from tests.helpers.cli import invoke, said
 from tests.helpers.corpora import CALLBACK, small_config
 from tests.helpers.features import ngrams
 from tests.helpers.paths import ROOT
@@ -261,7 +261,7 @@ def test_what_annotation_gives_is_counted_as_the_corpus_holds_it(corpus: Path) -
 
 def test_corpus_stats_imports_code_for_extension_attributes(corpus: Path, tmp_path: Path) -> None:
     args = (corpus, "--attrs", "_.size")
-    missing = said(invoke_command(corpus_stats_cli, *args))
+    missing = said(invoke("corpus-stats", *args))
     assert "attribute _.size of token 0, 'Anna', is not registered" in missing
     code = tmp_path / "code.py"
     code.write_text(
@@ -269,7 +269,7 @@ def test_corpus_stats_imports_code_for_extension_attributes(corpus: Path, tmp_pa
         "Token.set_extension('size', getter=lambda token: len(token.text))\n"
     )
     try:
-        result = invoke_command(corpus_stats_cli, *args, "--code", code)
+        result = invoke("corpus-stats", *args, "--code", code)
         assert "_.size 5 " in said(result)  # 1 to 4 characters, and 6
     finally:
         Token.remove_extension("size")

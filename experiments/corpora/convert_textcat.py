@@ -1,16 +1,16 @@
 """Convert texts with labels, in JSON or CSV, to spaCy's binary format: a file for each split."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import spacy
 import typer
-from spacy.tokens import DocBin
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
 from wasabi import msg
 
-from experiments.corpora.docs import labelled
 from spacy_multihash.corpus.read import write_corpora
 from spacy_multihash.corpus.texts import read_csv_rows, read_json_lines
 
@@ -19,19 +19,10 @@ LABELS = ("Business", "Sci/Tech", "Sports", "World")
 CLASSES = {"1": "World", "2": "Sports", "3": "Business", "4": "Sci/Tech"}
 
 
-class Files(NamedTuple):
-    """The names of the files of the corpus in one format."""
-
-    train: str
-    test: str
-
-    def __str__(self) -> str:
-        """Return both names, for messages."""
-        return " and ".join(self)
-
-
-JSON_FILES = Files("ag_news_train_part.jsonl.gz", "ag_news_test.jsonl.gz")
-CSV_FILES = Files("train.csv", "test.csv")
+# The files of the training and the test set, in both formats.
+JSON_FILES = ("ag_news_train_part.jsonl.gz", "ag_news_test.jsonl.gz")
+CSV_FILES = ("train.csv", "test.csv")
+NAMES = " or ".join(" and ".join(files) for files in (JSON_FILES, CSV_FILES))
 # "5% of the training data as validation data" (Svenstrup et al. 2017, section 5.2)
 DEV_SHARE = 0.05
 SPLIT_SEED = 42
@@ -52,7 +43,7 @@ def read_texts(path: Path) -> Iterator[tuple[str, str]]:
             yield record["text"], record["label"]
 
 
-def find_files(assets: Path) -> Files:
+def find_files(assets: Path) -> tuple[str, str]:
     """Return the names of the files in a folder, those of JSON if it has both formats.
 
     Raises FileNotFoundError if it has neither.
@@ -60,7 +51,14 @@ def find_files(assets: Path) -> Files:
     for files in (JSON_FILES, CSV_FILES):
         if all((assets / name).is_file() for name in files):
             return files
-    raise FileNotFoundError(f"Expected {JSON_FILES}, or {CSV_FILES}, in {assets}.")
+    raise FileNotFoundError(f"Expected {NAMES} in {assets}.")
+
+
+def labelled(nlp: Language, text: str, label: str, labels: Iterable[str]) -> Doc:
+    """Make a doc of a text with a value for each label: 1 for its own, 0 for the others."""
+    doc = nlp.make_doc(text)
+    doc.cats = {name: float(name == label) for name in labels}
+    return doc
 
 
 def convert_textcat(assets: Path, output: Path) -> dict[str, int]:
@@ -74,20 +72,20 @@ def convert_textcat(assets: Path, output: Path) -> dict[str, int]:
 
     Returns the number of docs of each split.
     """
-    files = find_files(assets)
+    train, test = find_files(assets)
     nlp, rng = spacy.blank("en"), Random(SPLIT_SEED)
     splits = {split: DocBin(attrs=[]) for split in ("train", "dev", "test")}
-    for text, label in read_texts(assets / files.train):
+    for text, label in read_texts(assets / train):
         split = "dev" if rng.random() < DEV_SHARE else "train"
         splits[split].add(labelled(nlp, text, label, LABELS))
-    for text, label in read_texts(assets / files.test):
+    for text, label in read_texts(assets / test):
         splits["test"].add(labelled(nlp, text, label, LABELS))
     write_corpora(output, splits)
     return {split: len(doc_bin) for split, doc_bin in splits.items()}
 
 
 def convert_textcat_cli(
-    assets: Annotated[Path, typer.Argument(help=f"Folder of {JSON_FILES}, or {CSV_FILES}")],
+    assets: Annotated[Path, typer.Argument(help=f"Folder of {NAMES}")],
     output: Annotated[Path, typer.Argument(help="Folder for train, dev and test.spacy")],
 ) -> None:
     """Convert AG News to spaCy's binary format. 5 % of its training texts become dev.

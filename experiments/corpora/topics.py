@@ -15,7 +15,7 @@ import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from experiments.corpora.docs import labelled
+from experiments.corpora.convert_textcat import labelled
 from experiments.corpora.sample import make_sentences
 from experiments.corpora.sample_words import MIDDLES, ROOTS
 from spacy_multihash.corpus.read import write_corpora

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -46,15 +46,17 @@ _MEGA = 10**6
 
 @dataclass(frozen=True)
 class Change:
-    """A measure before and after. None where it cannot be measured."""
+    """A measure before and after, and after divided by before. None where it isn't measured."""
 
-    before: Optional[float]
-    after: Optional[float]
+    before: Optional[float] = None
+    after: Optional[float] = None
+    ratio: Optional[float] = None
 
-    @property
-    def ratio(self) -> Optional[float]:
-        """After divided by before."""
-        return self.after / self.before if self.before and self.after is not None else None
+    @classmethod
+    def of(cls, before: Optional[float], after: Optional[float]) -> "Change":
+        """Divide a measure after by that before."""
+        ratio = after / before if before and after is not None else None
+        return cls(before, after, ratio)
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,8 @@ class Report:
     kept_bytes: Mapping[str, int]
 
     def as_json(self) -> dict[str, Any]:
-        """Return all figures, with ratios."""
-        return {
-            **_as_json(self),
-            "predictions": self.predictions and _as_json(self.predictions),
-            "left_out": self.left_out._asdict(),
-        }
+        """Return all figures."""
+        return {**asdict(self), "left_out": self.left_out._asdict()}
 
 
 def compress_cli(
@@ -177,13 +175,13 @@ def compress_pipeline(
         left_out = compress(nlp, new, precisions, keep_strings=keep_strings)
         package = model if isinstance(model, str) and is_package(model) else None
         files = measure_files(Path(nlp.path), new, code, package)
-        speed, predictions = Change(None, None), None
+        speed, predictions = Change(), None
         if stream is not None:
             examples = list(stream)  # not before, since its strings become the vocab's
             small = spacy.load(new)
             predictions = compare(nlp, small, examples)
             texts = [example.reference.text for example in examples]
-            speed = Change(*tokens_per_second([nlp, small], texts))
+            speed = Change.of(*tokens_per_second([nlp, small], texts))
         return Report(
             **files,
             tokens_per_second=speed,
@@ -205,11 +203,11 @@ def measure_files(
     paths = (before, after)
     loads = [[_measure_load(path, code, package) for path in paths] for _ in range(LOADS)]
     memory, seconds = (
-        Change(*(_median(load[key] for load in of_path) for of_path in zip(*loads, strict=True)))
+        Change.of(*(_median(load[key] for load in of_path) for of_path in zip(*loads, strict=True)))
         for key in ("memory", "seconds")
     )
     return {
-        "bytes": Change(*map(folder_size, paths)),
+        "bytes": Change.of(*map(folder_size, paths)),
         "memory": memory,
         "load_seconds": seconds,
     }
@@ -227,7 +225,7 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> P
         annotate(nlp, arm)
         arms.append(arm)
     has_gold = any(example.reference.ents for example in examples)
-    f = Change(*(score(arm).f if has_gold else None for arm in arms))
+    f = Change.of(*(score(arm).f if has_gold else None for arm in arms))
     old, new = ([example.predicted for example in arm] for arm in arms)
     return Predictions(f, shares_kept(old, new), largest_change(old, new))
 
@@ -240,7 +238,7 @@ def show_report(report: Report) -> None:
         ("MB of memory", report.memory, mega),
         ("seconds to load", report.load_seconds, 1),
         ("tokens a second", report.tokens_per_second, 1),
-        ("F1 of entities", predictions.f if predictions else Change(None, None), 100),
+        ("F1 of entities", predictions.f if predictions else Change(), 100),
     ]
     rows: list[tuple[str, ...]] = []
     for name, change, factor in changes:
@@ -291,10 +289,3 @@ def _load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str,
 def _median(values: Iterable[Optional[float]]) -> Optional[float]:
     measured = [value for value in values if value is not None]
     return median(measured) if measured else None
-
-
-def _as_json(measures: object) -> dict[str, Any]:
-    return {
-        name: {**vars(value), "ratio": value.ratio} if isinstance(value, Change) else value
-        for name, value in vars(measures).items()
-    }

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
 
@@ -176,14 +175,13 @@ def corpus_effects(
     if train is not None:
         known = known_entities(read_docs(train, nlp.vocab))
     explained, gold = prepare(nlp, name), GoldEntities(nlp, name)
-    docs = iter(tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=None))
-    first = next(docs, None)
-    if first is None:
+    docs = tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=None)
+    effects = explain_corpus(explained, docs, known)
+    if not effects:
         others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
         raise ValueError(
             f"The corpus has no gold entities to explain. Give one that has some.{others}"
         )
-    effects = explain_corpus(explained, chain([first], docs), known)
     if gold.left_out():
         msg.warn(f"Gold entities are left out: {gold.left_out()}", err=True)
     return effects

@@ -17,16 +17,18 @@ from ..embed.find import EmbeddingTable, component_models, find_tables, find_wei
 from ..inspection.rows import (
     Collisions,
     Count,
+    Size,
     TableReport,
     WordRows,
     embeds_word,
     full_name,
+    input_width,
     inspect_collisions,
     inspect_symbols,
     inspect_table,
     list_suspicions,
+    model_size,
 )
-from ..inspection.sizes import Size, input_width, model_size
 from ..inspection.symbols import Symbols
 from ..scale.source import source_of
 from ._shards import Shards, ShardSymbols, check_workers

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple, Optional, TypeVar
+from typing import Literal, NamedTuple, Optional, TypeVar, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -156,36 +156,14 @@ class Problem(NamedTuple):
 
 
 @dataclass
-class Source:
-    """A file as read, whose documents become docs later. Making docs adds to the problems."""
+class TaggedTokens:
+    """A file with a token a line: its documents, and the scheme of their tags."""
 
     path: Path
     format: Format
-    problems: list[Problem] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        """Count the documents."""
-        raise NotImplementedError
-
-    def make_doc(self, i: int, nlp: Language) -> Doc:
-        """Make the doc of a document, named by its place in the file, from 0."""
-        raise NotImplementedError
-
-    def hint(self, nlp: Language) -> str:
-        """Say which options would fit better, if any would."""
-        raise NotImplementedError
-
-    def note(self, line: int, what: str, detail: str) -> None:
-        """Keep a problem."""
-        self.problems.append(Problem(line, what, detail))
-
-
-@dataclass
-class TaggedTokens(Source):
-    """A file with a token a line: its documents, and the scheme of their tags."""
-
-    records: Sequence[Record] = ()
-    scheme: Scheme = "IOB2"
+    records: Sequence[Record]
+    scheme: Scheme
+    problems: list[Problem]
 
     def __len__(self) -> int:
         """Count the documents."""
@@ -213,17 +191,20 @@ class TaggedTokens(Source):
 
 
 @dataclass
-class AnnotatedTexts(Source):
-    """A file of texts.
+class AnnotatedTexts:
+    """A file of texts. Making docs of them adds to the problems.
 
     has_spans (bool): Whether docs have entities.
     labels (Sequence[str]): The labels of whole texts, of which each doc says whether it has them.
     """
 
-    texts: Sequence[AnnotatedText] = ()
-    has_spans: bool = False
-    labels: Sequence[str] = ()
-    offsets: str = "characters"
+    path: Path
+    format: Format
+    texts: Sequence[AnnotatedText]
+    has_spans: bool
+    labels: Sequence[str]
+    offsets: str
+    problems: list[Problem]
 
     def __len__(self) -> int:
         """Count the texts."""
@@ -248,21 +229,22 @@ class AnnotatedTexts(Source):
         spans, rejected = [], []
         for given in item.spans:
             if given.answer not in (ACCEPT, REJECT):
-                self.note(item.line, UNSURE, f"{given.label} ({given.start} to {given.end})")
+                detail = f"{given.label} ({given.start} to {given.end})"
+                self.problems.append(Problem(item.line, UNSURE, detail))
                 continue
             span, what, detail = self._find(doc, given)
             if what:
-                self.note(item.line, what, detail)
+                self.problems.append(Problem(item.line, what, detail))
             if span is not None and given.answer == REJECT:
                 rejected.append(span)
-                self.note(item.line, REJECTED, detail)
+                self.problems.append(Problem(item.line, REJECTED, detail))
             elif span is not None:
                 spans.append(span)
         kept = filter_spans(spans)
         for span in spans:
             if not any(span is other for other in kept):
                 detail = f"{span.label_} {span.text!r} ({span.start_char} to {span.end_char})"
-                self.note(item.line, OVERLAP, detail)
+                self.problems.append(Problem(item.line, OVERLAP, detail))
         if rejected := [span for span in rejected if span not in kept]:
             doc.spans[INCORRECT_SPANS] = rejected
         return kept
@@ -307,6 +289,10 @@ class AnnotatedTexts(Source):
             f"{fit[best]:,} of {len(spans):,} entities would fit, {fit['characters']:,} do now, if "
             f"their offsets {_OFFSETS[best]}: try --offsets {best}"
         )
+
+
+# A file as read, whose documents become docs later.
+Source = Union[TaggedTokens, AnnotatedTexts]
 
 
 def read_source(path: Path, reading: Reading) -> Source:
@@ -386,48 +372,43 @@ def _tagged_tokens(
     if reading.docs and reading.docs.isdecimal():
         records = list(cut_records(records, int(reading.docs)))
     scheme, odd = find_scheme(records, path)
-    source = TaggedTokens(path, format_, records=records, scheme=scheme)
-    for line, tag in odd:
-        source.note(line, ODD_TAG, repr(tag))
+    problems = [Problem(line, ODD_TAG, repr(tag)) for line, tag in odd]
     tokens = [(line, word) for r in records for line, word in zip(r.lines, r.words, strict=True)]
-    glued = [(line, word) for line, word in tokens if " " in word]
+    glued = [Problem(line, GLUED, repr(word)) for line, word in tokens if " " in word]
     if 2 * len(glued) > len(tokens):
-        for line, word in glued:
-            source.note(line, GLUED, repr(word))
-    return source
+        problems += glued
+    return TaggedTokens(path, format_, records, scheme, problems)
 
 
 def _annotated_texts(path: Path, format_: Format, reading: Reading) -> AnnotatedTexts:
     """Read texts, and note those without words or that were not accepted."""
     texts = read_csv(path, reading.csv_layout) if format_ == "csv" else read_jsonl(path)
-    source = AnnotatedTexts(path, format_, offsets=reading.offsets)
-    items = []
+    items, problems = [], list[Problem]()
     for text in texts:
         if text.answer != ACCEPT:
-            source.note(text.line, NOT_ACCEPTED, repr(text.answer))
+            problems.append(Problem(text.line, NOT_ACCEPTED, repr(text.answer)))
         elif not text.text.strip():
-            source.note(text.line, NO_WORDS, repr(text.text[:20]))
+            problems.append(Problem(text.line, NO_WORDS, repr(text.text[:20])))
         else:
             items.append(text)
-    source.texts = items
-    source.has_spans = any(text.spans for text in items)
-    source.labels = sorted({label for text in items for label in text.cats})
-    _check_labels(path, source.labels, len(items))
+    has_spans = any(text.spans for text in items)
+    labels = sorted({label for text in items for label in text.cats})
+    _check_labels(path, labels, len(items))
     if not items:
         raise ValueError(f"{path}: expected texts, found none. Give another file.")
-    if not source.has_spans and not source.labels:
+    if not has_spans and not labels:
         raise ValueError(
             f"{path}: expected entities or labels of texts, found none in {len(items):,} texts. "
             'Entities are "spans", "label", "labels" or "entities"; labels of texts are "cats", '
             '"label" or "accept".'
         )
     for text in items:
-        if not source.has_spans and not text.is_annotated:
+        if not has_spans and not text.is_annotated:
             raise ValueError(
                 f'{path}:{text.line}: expected "cats", "label" or "labels" as other texts have, '
                 'found none. Add "cats": {} if the text has no label.'
             )
-    return source
+    return AnnotatedTexts(path, format_, items, has_spans, labels, reading.offsets, problems)
 
 
 def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:

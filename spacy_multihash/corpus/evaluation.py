@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Callable, Optional, Union
 
@@ -313,19 +314,14 @@ class SeenUnseenScorer:
 
     train: Optional[Union[str, Path]]
     matching: Matching
-    _known: Optional[KnownEntities] = field(default=None, init=False, repr=False)
-    _is_read: bool = field(default=False, init=False, repr=False)
 
     def __call__(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:  # noqa: ANN401
         """Score examples, with the arguments of spacy.ner_scorer.v1."""
         examples = list(examples)
         scores = ner_score(examples, **kwargs)
-        if not self._is_read:
-            self._known = self._read()
-            self._is_read = True
-        if self._known is None:
+        if self.known is None:
             return scores
-        for name, part in score_parts(examples, self._known).items():
+        for name, part in score_parts(examples, self.known).items():
             scores.update({f"ents_{name}_{key}": getattr(part, key) for key in "prf"})
             per_type = {
                 label: {k: getattr(s, k) for k in "prf"} for label, s in part.per_label.items()
@@ -333,7 +329,9 @@ class SeenUnseenScorer:
             scores[f"ents_{name}_per_type"] = per_type or None
         return scores
 
-    def _read(self) -> Optional[KnownEntities]:
+    @cached_property
+    def known(self) -> Optional[KnownEntities]:
+        """The entities of the training corpus, read once. None, with a warning, without one."""
         if self.train is None:  # as of pipelines whose paths were set to null before publishing
             why = "The scorer's training corpus is null. Set it, such as with --paths.train FILE."
         else:
@@ -341,5 +339,5 @@ class SeenUnseenScorer:
                 return read_known_entities(self.train, Vocab(), self.matching)
             except FileNotFoundError as error:
                 why = str(error)
-        warnings.warn(f"Seen and unseen entities are not scored: {why}", stacklevel=3)
+        warnings.warn(f"Seen and unseen entities are not scored: {why}", stacklevel=4)
         return None

@@ -1,7 +1,7 @@
 """Noise in texts, as OCR and misspelling make it: characters masked or replaced."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,24 +71,19 @@ class CharNoise:
         return apply_changes(text, self.draw(count_visible(text), generator))
 
 
-def characters_of(texts: Iterable[str], mask: str = MASK) -> str:
-    """Return the distinct visible characters of texts in order, without the mask."""
-    characters = set[str]().union(*texts) - {mask}
-    return "".join(sorted(c for c in characters if not c.isspace()))
-
-
 def read_alphabet(path: Union[str, Path], mask: str = MASK) -> str:
     """Read the alphabet of a corpus: its distinct visible characters in order, without the mask.
 
     Raises what `read_docs` raises, and ValueError if there are no such characters.
     """
-    characters = characters_of((doc.text for doc in read_docs(path, Vocab())), mask)
+    texts = (doc.text for doc in read_docs(path, Vocab()))
+    characters = sorted(c for c in set[str]().union(*texts) - {mask} if not c.isspace())
     if not characters:
         raise ValueError(
             f"The corpus at {path} has no visible characters besides the mask {mask!r}, so that "
             "noise has none to draw from. Check the path, or choose another mask."
         )
-    return characters
+    return "".join(characters)
 
 
 def count_visible(text: str) -> int:

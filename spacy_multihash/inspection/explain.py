@@ -189,8 +189,6 @@ def explain_corpus(
         recognizer have set, and the gold entities of each.
     known (Optional[KnownEntities]): The entities of the training corpus. None tells no seen
         entities from unseen ones.
-
-    Raises ValueError if there are no entities.
     """
     falls: dict[tuple[Optional[str], str], list[numpy.ndarray]] = defaultdict(list)
     wheres = (EVERYWHERE, IN_ENTITY)
@@ -203,8 +201,6 @@ def explain_corpus(
                 for part in parts:
                     for group in (label, None):
                         falls[group, part].append(of_entity[0] - of_entity[1:])
-    if not falls:
-        raise ValueError("The corpus has no gold entities to explain. Give one that has some.")
     effects = []
     for label, part in sorted(falls, key=lambda key: (key[0] or "all", key[0] or "", key[1])):
         rows = falls[label, part]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import ceil, log10
-from typing import Any, Literal, NamedTuple, Optional, cast
+from typing import Literal, Optional, cast
 
 import numpy
 from spacy.language import Language
@@ -162,24 +162,7 @@ def rank_symbols(
     """List symbols as `symbol_importance` does, wherever the docs of the corpus are read."""
     embeddings = find_trained(nlp, component)
     counts = symbols.count(embedding.components for embedding in embeddings)
-    ranked = [_rank(nlp, table, counts[table.components], ranking) for table in embeddings]
-    # All symbols of an attribute at once: for their texts, the corpus is read again.
-    ids_of: dict[EmbeddingTable, set[int]] = {}
-    table_of = {embedding.components.attr: embedding.components for embedding in embeddings}
-    for fields, *_, by_id in ranked:
-        ids_of.setdefault(table_of[fields["attr"]], set()).update(by_id)
-    texts = {
-        table.attr: dict(zip(ids, symbols.texts(table, list(ids)), strict=True))
-        for table, ids in ids_of.items()
-    }
-    results = []
-    for fields, largest, smallest, by_id in ranked:
-        text_of = texts[fields["attr"]]
-        listed = {id_: SymbolImportance(text_of[id_], **by_id[id_]) for id_ in by_id}
-        fields["largest"] = [listed[id_] for id_ in largest]
-        fields["smallest"] = [listed[id_] for id_ in smallest]
-        results.append(EmbeddingImportance(**fields))
-    return results
+    return [_rank(nlp, each, symbols, counts[each.components], ranking) for each in embeddings]
 
 
 def find_trained(nlp: Language, component: Optional[str] = None) -> list[WeightedEmbedding]:
@@ -209,17 +192,14 @@ def find_trained(nlp: Language, component: Optional[str] = None) -> list[Weighte
     )
 
 
-class _Ranked(NamedTuple):
-    """The fields of what is returned for an embedding, but for the texts of symbols."""
-
-    fields: dict[str, Any]
-    largest: list[int]  # ids of symbols
-    smallest: list[int]
-    symbols: dict[int, dict[str, Any]]  # their fields, by id
-
-
-def _rank(nlp: Language, embedding: WeightedEmbedding, counts: Table, ranking: Ranking) -> _Ranked:
-    """Measure the symbols of an embedding, and choose those that are listed."""
+def _rank(
+    nlp: Language,
+    embedding: WeightedEmbedding,
+    symbols: Symbols,
+    counts: Table,
+    ranking: Ranking,
+) -> EmbeddingImportance:
+    """Measure the symbols of an embedding, and list the first and the last."""
     table = embedding.components
     rows = rows_of(cast(EmbeddingTable, embedding.importance).layer, counts.keys)[:, 0]
     _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
@@ -240,35 +220,38 @@ def _rank(nlp: Language, embedding: WeightedEmbedding, counts: Table, ranking: R
     importance = numpy.abs(parameters).mean(axis=1)  # (V,)
     important = importance >= ranking.share * importance.mean()
     values = importance if ranking.sort == "importance" else norms
-    largest, smallest = (
-        numpy.argsort(by, kind="stable")[: ranking.top] for by in (-values, values)
+    ends = [numpy.argsort(by, kind="stable")[: ranking.top] for by in (-values, values)]
+    listed = numpy.concatenate(ends)
+    texts = symbols.texts(table, keys[listed].tolist())
+    ranked = [
+        SymbolImportance(
+            text=text,
+            freq=int(freqs[i]),
+            parameters=parameters[i].tolist(),
+            importance=float(importance[i]),
+            norm=float(norms[i]),
+            sharing=int(sharing[is_frequent][i]),
+            labels=labels,
+        )
+        for i, text, labels in zip(
+            listed, texts, _label_scores(nlp, embedding, keys[listed]), strict=True
+        )
+    ]
+    return EmbeddingImportance(
+        component=table.component,
+        attr=table.attr,
+        seed=table.layer.attrs["seed"].value,
+        num_symbols=len(counts),
+        num_sharing=int((sharing > 0).sum()),
+        num_frequent=len(keys),
+        rows=advise_rows(embedding, len(keys)),
+        mean_importance=float(importance.mean()),
+        num_near_zero=int((importance < NEAR_ZERO).sum()),
+        num_important=int(important.sum()),
+        collisions=inspect_collisions(embedding, keys[important]),
+        largest=ranked[: len(ends[0])],
+        smallest=ranked[len(ends[0]) :],
     )
-    listed = numpy.concatenate([largest, smallest])
-    fields = {
-        "component": table.component,
-        "attr": table.attr,
-        "seed": table.layer.attrs["seed"].value,
-        "num_symbols": len(counts),
-        "num_sharing": int((sharing > 0).sum()),
-        "num_frequent": len(keys),
-        "rows": advise_rows(embedding, len(keys)),
-        "mean_importance": float(importance.mean()),
-        "num_near_zero": int((importance < NEAR_ZERO).sum()),
-        "num_important": int(important.sum()),
-        "collisions": inspect_collisions(embedding, keys[important]),
-    }
-    symbols = {
-        int(keys[i]): {
-            "freq": int(freqs[i]),
-            "parameters": parameters[i].tolist(),
-            "importance": float(importance[i]),
-            "norm": float(norms[i]),
-            "sharing": int(sharing[is_frequent][i]),
-            "labels": labels,
-        }
-        for i, labels in zip(listed, _label_scores(nlp, embedding, keys[listed]), strict=True)
-    }
-    return _Ranked(fields, keys[largest].tolist(), keys[smallest].tolist(), symbols)
 
 
 def _label_scores(

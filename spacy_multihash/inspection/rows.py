@@ -1,4 +1,4 @@
-"""Which rows the symbols of a corpus fall on, how full tables are, and which symbols collide.
+"""Which rows the symbols of a corpus fall on, how full and large tables are, and what collides.
 
 chance.py says when two symbols collide, and what is expected by chance.
 """
@@ -10,11 +10,16 @@ from typing import Literal, Optional, Union
 import numpy
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
+from thinc.api import Model
 
+from ..common.nodes import find_nodes
 from ..common.types import RowLayer
 from ..embed.features import attr_id
 from ..embed.find import EmbeddingTable, Part, WeightedEmbedding, embedding_name, rows_of
 from ..embed.unique_tokens import feature_texts
+from ..encode.iterated_dilated_encoder import NAME as DILATED
+from ..encode.iterated_dilated_encoder import effective_input_width
+from ..encode.maxout_window_encoder import NAME as MAXOUT
 from ..tables.set_tables import ngram_ids
 from .chance import (
     colliding_pairs,
@@ -25,9 +30,10 @@ from .chance import (
     pairs_by_chance,
     unreached_by_chance,
 )
-from .sizes import SYMBOL_BYTES, Size, table_size
 from .symbols import count_for_tables, counts_of_tables, find_ngram_texts, symbol_text
 
+FLOAT_BYTES = 4
+SYMBOL_BYTES = 8 + 4  # of a key and of its row, as MultiEmbed keeps them
 MAX_EXAMPLES = 5  # of the symbols that share rows with a word
 # A count is suspicious if it differs from its mean by more than MAX_SDS standard deviations plus
 # SLACK. Where the mean is next to 0, so is the standard deviation.
@@ -36,6 +42,50 @@ SLACK = 3
 
 # From the ids of symbols to their texts.
 WriteSymbols = Callable[[Sequence[int]], list[str]]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Number of parameters, and bytes of all arrays."""
+
+    parameters: int
+    bytes: int
+
+
+def model_size(*models: Model) -> Optional[Size]:
+    """Add up the parameters of models, counting shared layers once.
+
+    Static vectors belong to the vocab and aren't counted. Returns None if a model isn't
+    initialized.
+    """
+    nodes = {id(node): node for model in models for node in model.walk()}.values()
+    named = [(node, name) for node in nodes for name in node.param_names]
+    if not all(node.has_param(name) for node, name in named):
+        return None
+    params = [node.get_param(name) for node, name in named]
+    return Size(sum(p.size for p in params), sum(p.nbytes for p in params))
+
+
+def input_width(model: Model) -> Optional[int]:
+    """Return the number of tokens that a vector of a model's encoder depends on, its own included.
+
+    None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
+    """
+    settings = ("dilations", "repeats", "window_size")
+    widths = [
+        effective_input_width(*(node.attrs[name].value for name in settings))
+        for node in find_nodes(model, DILATED)
+    ]
+    widths += [
+        1 + 2 * node.attrs["window_size"].value * len(node.layers)
+        for node in find_nodes(model, MAXOUT)
+    ]
+    return max(widths, default=None)
+
+
+def table_size(num_rows: int, width: int, further_bytes: int = 0) -> Size:
+    """Return the size of a table of rows, and of what is kept with it."""
+    return Size(num_rows * width, num_rows * width * FLOAT_BYTES + further_bytes)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,18 @@
 """The command that writes a faster pipeline, and how it replaces a former one."""
 
-import multiprocessing
-import os
 import shutil
-import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import spacy
-from spacy.language import Language
 from spacy.tokens import DocBin
-from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.accelerate import accelerate_pipeline
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.pipelines import compare
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.spacy_pipelines import (
     CNN,
@@ -29,6 +24,8 @@ from tests.helpers.spacy_pipelines import (
     tagger,
     with_listener,
 )
+
+invoke = partial(cli.invoke, "accelerate")
 
 MISH = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 16, "depth": 1, "window_size": 1}
 
@@ -45,10 +42,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(saved: Path, tmp_path: Path) -> Path:
     """Give each test a copy of its own."""
     return shutil.copytree(saved, tmp_path / "model")
-
-
-def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, ["accelerate", *map(str, args)])
 
 
 def files(folder: Path) -> dict[Path, bytes]:
@@ -147,60 +140,6 @@ def test_force_replaces_a_pipeline_and_a_link_stays(model: Path, tmp_path: Path)
     assert (tmp_path / "out").is_symlink() and not (tmp_path / "real" / "old").exists()
     assert spacy.load(tmp_path / "real").component_names == ["tok2vec", "tagger", "ner"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out", "real"]
-
-
-def kill_in_the_exchange(monkeypatch: pytest.MonkeyPatch, model: Path, out: Path) -> None:
-    """Replace a pipeline in a process that is killed before the new one takes its place."""
-    rename = Path.rename
-
-    def killed(self: Path, target: Path) -> Path:
-        if self.name == "new":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return rename(self, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", killed)
-        process = multiprocessing.get_context("fork").Process(
-            target=accelerate_pipeline, args=(model, out), kwargs={"force": True}
-        )
-        process.start()
-        process.join()
-    assert process.exitcode == -signal.SIGKILL
-
-
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a fork beside threads
-def test_old_pipeline_stays_whole_when_a_command_fails_or_is_killed(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_old(tmp_path / "out")
-    kill_in_the_exchange(monkeypatch, model, tmp_path / "out")
-    assert "out exists. Give another OUTPUT" in said(invoke(model, tmp_path / "out"))
-    assert (tmp_path / "out" / "old").read_text() == "precious"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
-
-    def fail(self: Language, path: Path) -> None:
-        path.mkdir()
-        (path / "part").write_text("half")
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(Language, "to_disk", fail)
-    assert "No space left on device" in said(invoke(model, tmp_path / "out", "--force"))
-    assert (tmp_path / "out" / "old").read_text() == "precious"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "out"]
-
-
-def test_code_is_imported_before_the_pipeline_is_loaded(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "code.py").write_text(
-        "from spacy.language import Language\n"
-        "Language.component('spacy_multihash_tests_coded', func=lambda doc: doc)\n"
-    )
-    config = (model / "config.cfg").read_text()
-    config = config.replace('"ner"]', '"ner","coded"]', 1)
-    factory = '[components.coded]\nfactory = "spacy_multihash_tests_coded"\n\n[components.ner]'
-    (model / "config.cfg").write_text(config.replace("[components.ner]", factory))
-    assert "spacy_multihash_tests_coded" in said(invoke(model, tmp_path / "out"))
-    result = invoke(model, tmp_path / "out", "--code", tmp_path / "code.py")
-    assert result.exit_code == 0, result.output
 
 
 def test_written_pipeline_loads_where_nothing_is_imported(model: Path, tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 import spacy
 from spacy.tokens import Doc
 from spacy.training import Example
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from spacy_multihash.cli.calibrate import calibrate, find_recognizer
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.ner import calibration
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, wrong_docs
@@ -30,8 +30,7 @@ both = pytest.mark.parametrize("folder", CONFIGS, indirect=True)
 
 
 def invoke(folder: Path, *args: Any, data: str = "dev.spacy") -> Result:
-    paths = [str(folder / name) for name in ("model", data, "out")]
-    return CliRunner().invoke(multihash_cli, ["calibrate", *paths, *map(str, args)])
+    return cli.invoke("calibrate", folder / "model", folder / data, folder / "out", *args)
 
 
 @both
@@ -90,7 +89,7 @@ def test_output_may_be_the_folder_that_one_is_in(
 ) -> None:
     (folder / "here").mkdir()
     monkeypatch.chdir(folder / "here")
-    result = CliRunner().invoke(multihash_cli, ["calibrate", "../model", "../dev.spacy", "."])
+    result = cli.invoke("calibrate", "../model", "../dev.spacy", ".")
     assert result.exit_code == 0, result.output
     assert (folder / "here" / "meta.json").is_file()
     assert (folder / "here-reliability.png").is_file()

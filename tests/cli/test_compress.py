@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import spacy
 import srsly
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from spacy_multihash.cli import compress as compress_module
 from spacy_multihash.cli.compress import compress_pipeline
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.pipelines.compress import Precisions
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.lookup_ner import trained_lookup
@@ -43,8 +43,7 @@ def in_processes() -> None:
 
 
 def invoke(trained: Path, output: Path, *args: Any) -> Result:
-    arguments = ["compress", trained / "model", output, *args]
-    return CliRunner().invoke(multihash_cli, [str(each) for each in arguments])
+    return cli.invoke("compress", trained / "model", output, *args)
 
 
 def test_pipeline_and_report_are_written(in_processes: None, trained: Path, tmp_path: Path) -> None:

@@ -2,21 +2,22 @@
 
 import os
 import re
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus
-from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.convert import convert
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.corpus.read import read_docs
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.paths import ROOT
+
+invoke = partial(cli.invoke, "convert")
 
 CONLL = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\nAnna NNP I-PER\nPaz NNP I-PER\n"
 JSONL = (
@@ -30,10 +31,6 @@ def write(folder: Path, content: str, name: str) -> Path:
     path = folder / name
     path.write_text(content, encoding="utf8")
     return path
-
-
-def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, ["convert", *map(str, args)])
 
 
 def read(path: Path) -> list[Doc]:

@@ -1,16 +1,18 @@
 """The command that shows mistakes."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from spacy.tokens import Doc, Span
-from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli.group import multihash_cli
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
+
+invoke = partial(cli.invoke, "errors")
 
 
 @pytest.fixture
@@ -25,10 +27,6 @@ def gold(tmp_path: Path) -> Path:
     for doc in docs:
         doc.set_ents([Span(doc, ent.start, ent.end, ent.label) for ent in doc.ents[1:]])
     return write_corpus(tmp_path / "gold.spacy", docs)
-
-
-def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, ["errors", *map(str, args)])
 
 
 def test_mistakes_are_counted_and_written_to_a_page(

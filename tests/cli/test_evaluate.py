@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import spacy
-from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner, Result
+from spacy.tokens import Doc
+from typer.testing import Result
 
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.corpus.read import read_docs
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 
@@ -32,8 +32,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def invoke(folder: Path, *args: Any, model: str = "model", data: str = "dev.spacy") -> Result:
-    paths = [str(folder / model), str(folder / data), "--train", str(folder / "train.spacy")]
-    return CliRunner().invoke(multihash_cli, ["evaluate", *paths, *map(str, args)])
+    train = folder / "train.spacy"
+    return cli.invoke("evaluate", folder / model, folder / data, "--train", train, *args)
 
 
 def test_tables_show_all_seen_and_unseen_entities(folder: Path) -> None:
@@ -101,11 +101,7 @@ def test_missing_annotation_counts_nowhere(folder: Path) -> None:
 def make_bad(folder: Path) -> None:
     """Write corpora and a pipeline that are of no use."""
     vocab = spacy.blank("en").vocab
-    DocBin().to_disk(folder / "empty.spacy")
-    (folder / "text.spacy").write_text("Anna met Bob.")
-    (folder / "damaged.spacy").write_bytes((folder / "dev.spacy").read_bytes()[:50])
     write_corpus(folder / "bare.spacy", [Doc(vocab, words=["Anna"])])
-    write_corpus(folder / "rain.spacy", [Doc(vocab, words=["rain"], ents=["O"])])
     spacy.blank("en").to_disk(folder / "blank")
 
 
@@ -113,12 +109,8 @@ def make_bad(folder: Path) -> None:
     ("model", "data", "train", "message"),
     [
         ("model", "nothing.spacy", "train.spacy", r"There is no corpus at .*nothing\.spacy"),
-        ("model", "empty.spacy", "train.spacy", r"empty\.spacy has no documents"),
-        ("model", "damaged.spacy", "train.spacy", r"damaged\.spacy is cut off, or no \.spacy file"),
-        ("model", "text.spacy", "train.spacy", r"text\.spacy is cut off, or no \.spacy file"),
         ("model", "bare.spacy", "train.spacy", "1 documents, but none with annotation"),
         ("model", "dev.spacy", "nothing.spacy", "There is no corpus at"),
-        ("model", "dev.spacy", "rain.spacy", r"training corpus at .*rain\.spacy has no entities"),
         ("model", "dev.spacy", "bare.spacy", r"training corpus at .*bare\.spacy has no entities"),
         ("blank", "dev.spacy", "train.spacy", "no component that assigns entities"),
         ("nowhere", "dev.spacy", "train.spacy", r"\[E050\]"),
@@ -128,9 +120,8 @@ def test_what_is_wrong_is_named_and_nothing_written(
     folder: Path, model: str, data: str, train: str, message: str
 ) -> None:
     make_bad(folder)
-    paths = [folder / model, folder / data, "--train", folder / train]
-    args = ["evaluate", *map(str, [*paths, "--masked", folder / "masked"])]
-    result = CliRunner().invoke(multihash_cli, args)
+    args = ("--train", folder / train, "--masked", folder / "masked")
+    result = cli.invoke("evaluate", folder / model, folder / data, *args)
     assert result.exit_code == 1
     assert re.search(message, said(result)), result.output
     assert not (folder / "masked").exists()

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,17 @@ from spacy.tokens import Span
 from spacy.training import Example
 from spacy.vectors import Vectors
 from thinc.api import Config
-from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.explain import explain_text, show_effects
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.inspection.explain import EVERYWHERE, IN_ENTITY, Effect, prepare
 from spacy_multihash.inspection.explain_page import TOKENS_AROUND, render_explanations
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained
 from tests.helpers.vectors import FLORET, random_vectors
+
+invoke = partial(cli.invoke, "explain")
 
 TEXT = "Anna met Bob in Rome ."
 WHERES = (EVERYWHERE, IN_ENTITY)
@@ -34,10 +36,6 @@ def model(request: pytest.FixtureRequest, recognizer: Any) -> Path:
 
 
 both = pytest.mark.parametrize("model", CONFIGS, indirect=True)
-
-
-def invoke(model: Path, *args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, ["explain", str(model), *map(str, args)])
 
 
 def test_found_entities_are_explained(model: Path) -> None:

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,14 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Corpus
 from spacy.util import load_config
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from experiments.corpora.sample import make_sentences
 from spacy_multihash.cli import fit as module
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.convert import SPLITS
 from spacy_multihash.fit.training import History, train
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 
@@ -31,8 +32,7 @@ FILES = ["config.cfg", "corpus", "fit.json", "model", "report.html", "scores.jso
 
 def invoke(*args: Any, lang: str = "en") -> Result:
     steps = () if "--training.max_steps" in args else FEW_STEPS
-    options = ["--lang", lang, "--output", "out", *args, *steps]
-    return CliRunner().invoke(multihash_cli, ["fit", *map(str, options)])
+    return cli.invoke("fit", "--lang", lang, "--output", "out", *args, *steps)
 
 
 def done(*args: Any) -> dict[str, Any]:
@@ -42,10 +42,13 @@ def done(*args: Any) -> dict[str, Any]:
     return json.loads(Path("out/scores.json").read_text())
 
 
+sample = cache(make_sentences)
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write corpora, and go there: CoNLL files, and texts with labels."""
-    for name, sentences in make_sentences(0).items():
+    for name, sentences in sample(0).items():
         lines = (
             "".join(f"{word}\t{tag}\n" for word, tag in zip(*sentence, strict=True))
             for sentence in sentences[:100]
@@ -98,7 +101,7 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     assert module.PARTS in said(result) and module.PARTS in page
     assert "Calibrated on dev" in said(result)
     show = next(line for line in result.output.splitlines() if "multihash show" in line)
-    shown = CliRunner().invoke(multihash_cli, shlex.split(show)[4:])
+    shown = cli.invoke(*shlex.split(show)[4:])
     assert re.search("PERSON|ORG|GPE|DATE", shown.output), shown.output
 
 
@@ -151,12 +154,28 @@ def test_interrupted_run_goes_on_and_gets_the_same(monkeypatch: pytest.MonkeyPat
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
 
 
-def test_finished_run_does_nothing_again_but_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = invoke("train.conll", "--dev", "dev.conll")
-    assert first.exit_code == 0
+CODE = """
+from spacy.util import registry
+
+@registry.tokenizers("fit_for_tests.v1")
+def make_tokenizer():
+    return registry.tokenizers.get("spacy.Tokenizer.v1")()
+"""
+
+
+def test_finished_run_does_nothing_again_but_what_is_new(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "code.py").write_text(CODE)
+    args = ["train.conll", "--dev", "dev.conll", "--code", "code.py"]
+    args += ["--nlp.tokenizer.@tokenizers", "fit_for_tests.v1"]
+    first = invoke(*args)
+    assert first.exit_code == 0, first.output
+    assert first.output.count(" --code code.py") == 3  # in the commands to go on with
+    assert spacy.load("out/model").config["nlp"]["tokenizer"] == {"@tokenizers": "fit_for_tests.v1"}
     report = Path("out/report.html").stat().st_mtime_ns
     monkeypatch.setattr(module, "train", None)
-    again = invoke("train.conll", "--dev", "dev.conll")
+    again = invoke(*args)
     assert again.stdout == first.stdout and again.stderr == ""
     assert Path("out/report.html").stat().st_mtime_ns == report
     assert not Path("out/corpus/test.spacy").exists()
@@ -165,14 +184,16 @@ def test_finished_run_does_nothing_again_but_what_is_new(monkeypatch: pytest.Mon
         dist = Path(command[5], "en_my_ner-0.0.0", "dist")
         dist.mkdir(parents=True)
         (dist / "en_my_ner-0.0.0-py3-none-any.whl").touch()
-        assert command[6:] == ["--name", "my_ner", "--build", "wheel"]
+        assert command[6:] == ["--name", "my_ner", "--build", "wheel", "--code", "code.py"]
         return subprocess.CompletedProcess(command, 0)
 
     monkeypatch.setattr(subprocess, "run", build)
     monkeypatch.setattr(module, "has_build", lambda: True)
-    result = invoke("train.conll", "--dev", "dev.conll", "--package", "my_ner")
+    result = invoke(*args, "--package", "my_ner")
     assert "Built out/package/en_my_ner-0.0.0-py3-none-any.whl" in said(result)
     assert len(list(Path("out/package").rglob("*"))) == 1
+    (folder / "code.py").write_text(f"{CODE}# changed")
+    assert "--code has changed" in said(invoke(*args))
 
 
 @pytest.mark.parametrize(
@@ -256,27 +277,6 @@ def test_other_options_are_no_other_run_of_the_same_folder(
     assert "--seed was 3, is 0" in said(invoke("train.conll"))
     assert contents()[Path("out/corpus/dev.spacy")] != before[Path("out/corpus/dev.spacy")]
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
-
-
-CODE = """
-from spacy.util import registry
-
-@registry.tokenizers("fit_for_tests.v1")
-def make_tokenizer():
-    return registry.tokenizers.get("spacy.Tokenizer.v1")()
-"""
-
-
-def test_code_is_imported_and_named_in_the_commands(folder: Path) -> None:
-    (folder / "code.py").write_text(CODE)
-    options = ("--nlp.tokenizer.@tokenizers", "fit_for_tests.v1", "--code", "code.py")
-    result = invoke("train.conll", "--dev", "dev.conll", *options)
-    assert result.exit_code == 0, result.output
-    assert result.output.count(" --code code.py") == 3
-    assert spacy.load("out/model").config["nlp"]["tokenizer"] == {"@tokenizers": "fit_for_tests.v1"}
-    (folder / "code.py").write_text(f"{CODE}# changed")
-    result = invoke("train.conll", "--dev", "dev.conll", *options)
-    assert "--code has changed" in said(result)
 
 
 def test_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

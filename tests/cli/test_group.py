@@ -16,11 +16,11 @@ import pytest
 import spacy
 import typer
 from spacy.tokens import Doc
-from typer.testing import CliRunner, Result
 
-from spacy_multihash.cli.group import COMMANDS, multihash_cli
+from spacy_multihash.cli.group import COMMANDS
 from spacy_multihash.cli.vectors import vectors_cli
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from tests.helpers.cli import invoke
 from tests.helpers.corpora import write_corpus
 
 MODULES = [f"spacy_multihash.cli.{name.replace('-', '_')}" for name in COMMANDS]
@@ -45,10 +45,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_corpus(tmp_path / "corpus.spacy", [doc])
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, [str(arg) for arg in args])
 
 
 def run(*args: Any, **environ: str) -> subprocess.CompletedProcess[bytes]:
@@ -140,49 +136,34 @@ def test_errors_are_on_stderr_and_leave_json_alone(command: str, folder: Path) -
         assert isinstance(result.exception, SystemExit)
 
 
-@pytest.mark.parametrize("code", ["missing.py", "broken.py"])
-def test_code_that_cannot_be_imported_is_an_error_on_stderr(code: str, folder: Path) -> None:
+# Arguments of the commands with --code, which is imported before anything is read.
+WITH_CODE = {
+    "accelerate": ("model", "out"),
+    "apply": ("model", "corpus.spacy", "out"),
+    "calibrate": ("model", "corpus.spacy", "out"),
+    "compress": ("model", "out"),
+    "corpus-stats": ("corpus.spacy", "--json"),
+    "errors": ("model", "corpus.spacy"),
+    "evaluate": ("model", "corpus.spacy", "--train", "corpus.spacy", "--json"),
+    "explain": ("model", "Rome", "--json"),
+    "fit": ("corpus.spacy", "--lang", "en", "--output", "out"),
+    "importance": ("model", "--data", "corpus.spacy", "--json"),
+    "init-tables": ("corpus.spacy", "out"),
+    "inspect-rows": ("model", "--json"),
+    "show": ("model", "Rome"),
+}
+
+
+@pytest.mark.parametrize("command", WITH_CODE)
+def test_code_that_cannot_be_imported_is_an_error_on_stderr(command: str, folder: Path) -> None:
     (folder / "broken.py").write_text("print('hello')\nraise KeyError('the cause')")
-    result = invoke("inspect-rows", "model", "--json", "--code", code)
-    assert (result.exit_code, result.stdout) == (1, "")
-    expected = {"missing.py": "Path to Python code not found", "broken.py": "'the cause'"}
-    assert expected[code] in result.stderr
+    for code, message in (("missing.py", "code not found"), ("broken.py", "'the cause'")):
+        result = invoke(command, *WITH_CODE[command], "--code", code)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert message in " ".join(result.stderr.split())
 
 
 # Files to write
-
-
-WRITERS = [
-    ("corpus-stats", "corpus.spacy", "--output"),
-    ("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy", "--output"),
-    ("init-tables", "config.cfg"),
-]
-
-
-@pytest.fixture
-def no_work(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Fail where a command begins to work."""
-
-    def work(*args: object, **settings: object) -> None:
-        raise AssertionError("the work began")
-
-    for name in ("corpus_stats.corpus_stats", "evaluate.evaluate", "init_tables.init_tables"):
-        monkeypatch.setattr(f"spacy_multihash.cli.{name}", work)
-    (folder / "config.cfg").touch()
-    (folder / "file").write_text("old")
-
-
-@pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
-def test_output_that_cannot_be_written_is_refused_before_the_work(
-    args: tuple[str, ...], folder: Path
-) -> None:
-    result = invoke(*args, "file")
-    assert result.exit_code == 1
-    message = "file exists. Give another .*, or --force to replace it"
-    assert re.search(message, " ".join(result.stderr.split())), result.stderr
-    assert result.stdout == ""
-    assert (folder / "file").read_text() == "old"
 
 
 def test_force_replaces_files(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The command that writes complete configs."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,22 +13,20 @@ from spacy.tokens import Doc
 from spacy.util import load_config, load_model_from_config
 from spacy.vectors import Vectors
 from thinc.api import Config
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_config import Pipeline, init_config, parse_size
 from spacy_multihash.common.registered import ADAM
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.packages import installed
 from tests.helpers.paths import ROOT
 
+invoke = partial(cli.invoke, "init-config")
+
 PIPELINES = get_args(Pipeline)
 ENTITIES = ("ner", "batch_ner")
-
-
-def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, ["init-config", *map(str, args)])
 
 
 def embeds(config: Any) -> list[Any]:
@@ -183,7 +182,7 @@ def test_config_for_a_corpus_differs_where_the_corpus_says_so(corpora: Path) -> 
     assert f"# {reason}" in lines
 
 
-@pytest.mark.parametrize("options", [("--max-size", "2.8K"), ("--vectors", "vectors"), ()])
+@pytest.mark.parametrize("options", [("--max-size", "2.8K"), ("--vectors", "vectors")])
 def test_config_for_a_corpus_trains_as_it_is(corpora: Path, options: tuple[str, ...]) -> None:
     make_vectors(corpora)
     words, ents = ["Zoë", "left", "Rome", "."], ["B-PER", "O", "B-GPE", "O"]
@@ -206,11 +205,10 @@ def test_config_for_a_corpus_trains_as_it_is(corpora: Path, options: tuple[str, 
     assert (nlp.vocab.vectors_length == 8) is ("--vectors" in options)
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("5M", 5_000_000), ("1.5k", 1500), ("300", 300), (" 2G ", 2 * 10**9)]
-)
-def test_sizes_are_read(text: str, size: int) -> None:
-    assert parse_size(text) == size
+def test_sizes_are_read() -> None:
+    assert [parse_size(text) for text in ("5M", "1.5k", "300", " 2G ")] == [5e6, 1500, 300, 2e9]
+    with pytest.raises(ValueError, match="got '0'"):
+        parse_size("0")
 
 
 BOTH = ("--train", "train.spacy", "--dev", "dev.spacy")
@@ -220,17 +218,13 @@ BOTH = ("--train", "train.spacy", "--dev", "dev.spacy")
     ("args", "message"),
     [
         (("ner", *BOTH, "--max-size", "5MB"), "--max-size must be like 500K, 5M or 1G, got '5MB'"),
-        (("ner", *BOTH, "--max-size", "0"), "got '0'"),
         (("ner", *BOTH, "--max-size", "1K"), "--max-size must be at least 2,688 parameters, got"),
         (("ner", *BOTH, "--vectors", "nowhere"), "Cannot load the vectors of nowhere"),
         (("ner", *BOTH, "--vectors", "empty"), "empty has no vectors: its table is empty"),
         (("ner", *BOTH, "--vectors", "vectors/vocab"), "vectors/vocab is the folder of a vocab"),
         (("ner", *BOTH, "--vectors", "vectors", "--lang", "de"), "are of the language en"),
-        (("ner", *BOTH, "--lang", "nolanguage"), "Can't import language nolanguage"),
         (("ner", *BOTH, "--train", "no.spacy"), "There is no corpus at no.spacy"),
-        (("ner", *BOTH, "--dev", "none.spacy"), "The corpus at none.spacy has no documents"),
         (("ner", *BOTH, "--dev", "plain.spacy"), "a corpus with entities as DEV, but it has none"),
-        (("ner", *BOTH, "--dev", "damaged.spacy"), "damaged.spacy is cut off, or no .spacy file"),
         (("ner", *BOTH, "--dev", "de${v}.spacy"), "de${v}.spacy cannot be in a config"),
         (("textcat", *BOTH), "--train and --dev are for ner only"),
         (("ner", "--train", "train.spacy"), "--train, --dev and --max-size need"),
@@ -246,8 +240,6 @@ def test_what_is_wrong_is_refused(corpora: Path, args: tuple[str, ...], message:
     spacy.blank("en").to_disk("empty")
     plain = Doc(spacy.blank("en").vocab, words=["rain"], ents=["O"])
     write_corpus(corpora / "plain.spacy", [plain])
-    write_corpus(corpora / "none.spacy", [])
-    (corpora / "damaged.spacy").write_bytes(b"damaged")
     result = invoke(args[0], "my.cfg", "--lang", "en", *args[1:])
     assert result.exit_code in (1, 2) and result.stdout == ""
     assert message in said(result)

@@ -1,19 +1,21 @@
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from thinc.api import Config
-from typer.testing import CliRunner, Result
 
 from spacy_multihash import read_tables
 from spacy_multihash.cli._shards import Shards
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.init_tables import init_tables
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
 from tests.helpers.streams import linux, run_into
+
+invoke = partial(cli.invoke, "init-tables")
 
 
 @pytest.fixture
@@ -23,10 +25,6 @@ def config(tmp_path: Path) -> Path:
     path = tmp_path / "config.cfg"
     small_config(corpus, LOOKUP, **CALLBACK).to_disk(path)
     return path
-
-
-def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, ["init-tables", *map(str, args)])
 
 
 def sizes(path: Path) -> dict[str, int]:
@@ -147,20 +145,6 @@ def test_bad_input_is_one_error(
         assert invoke(config, "cut.tables", "--min-freq", 2).exit_code == 0
     Path("bad.spacy").write_bytes(zlib.compress(b"\x80"))
     assert message in refused(config, tmp_path / "out.tables", *args)
-
-
-def test_code_is_imported_before_the_config_is_read(config: Path, tmp_path: Path) -> None:
-    (tmp_path / "reader.py").write_text(
-        "import spacy\n"
-        "from spacy.training import Corpus\n"
-        "spacy.registry.readers('spacy_multihash_tests.code.v1')(lambda path: Corpus(path))\n"
-    )
-    coded = Config().from_disk(config, interpolate=False)
-    reader = {"@readers": "spacy_multihash_tests.code.v1", "path": "${paths.train}"}
-    coded["corpora"]["train"] = reader
-    coded.to_disk(config)
-    result = invoke(config, tmp_path / "out.tables", "--code", tmp_path / "reader.py")
-    assert result.exit_code == 0, result.output
 
 
 @linux

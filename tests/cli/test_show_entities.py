@@ -3,6 +3,7 @@
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.cli.show import Shown, render_page, show
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.spacy_pipelines import CNN, build, ner
 from tests.helpers.tagger_ner import examples_of, fit, randomize, tagger, trained
+
+invoke = partial(cli.invoke, "show")
 
 TEXT = "Anna met Bob in New York ."
 
@@ -43,10 +46,6 @@ def batch_ner(**config: Any) -> Language:
 @pytest.fixture(params=["tagger_ner", "batch_ner"])
 def model(folder: Path, request: pytest.FixtureRequest) -> Path:
     return folder / request.param
-
-
-def invoke(*args: Any, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(multihash_cli, ["show", *map(str, args)], input=stdin)
 
 
 def rows(result: Result) -> list[list[str]]:

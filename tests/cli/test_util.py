@@ -8,7 +8,6 @@ from typing import Optional, cast
 import pytest
 import spacy
 from spacy.pipeline import TrainablePipe
-from typer.testing import CliRunner
 
 from spacy_multihash.cli._util import (
     check_file_output,
@@ -16,9 +15,8 @@ from spacy_multihash.cli._util import (
     load_pipeline,
     load_vectors,
 )
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.vectors.compressed import compress_vectors
-from tests.helpers.cli import said
+from tests.helpers.cli import invoke, said
 from tests.helpers.packages import installed
 from tests.helpers.vectors import random_vectors, write_pipeline
 
@@ -114,7 +112,7 @@ def test_what_is_read_is_not_replaced(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("in.spacy").write_text("mine")
-    result = CliRunner().invoke(multihash_cli, [*arguments, "--force"])
+    result = invoke(*arguments, "--force")
     assert result.exit_code == 1
     assert "in.spacy: the command has another use for" in said(result)
     assert Path("in.spacy").read_text() == "mine"
@@ -157,8 +155,7 @@ def test_a_pipeline_with_a_damaged_component_is_named(tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "in")
     model = tmp_path / "in" / "tagger_ner" / "model"
     model.write_bytes(model.read_bytes()[:-3])
-    arguments = ["compress", str(tmp_path / "in"), str(tmp_path / "out")]
-    result = CliRunner().invoke(multihash_cli, arguments)
+    result = invoke("compress", tmp_path / "in", tmp_path / "out")
     assert result.exit_code == 1, result.output
     assert "in' (ValueError: Unpack failed: incomplete input). If a file" in said(result)
     assert not (tmp_path / "out").exists()

@@ -94,7 +94,6 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
     ("args", "message"),
     [
         (("pca", "floret", "--width", 3), "a floret table, which has no list of words"),
-        (("pca", "in", "--width", 9), "width must be at most 8, got 9"),
         (("pca", "huge", "--width", 3), "computed for out must have finite numbers, but row"),
         (("pca", "nowhere", "--width", 3), "There are no vectors at nowhere"),
         (("pca", "in", "--width", 3, "--words", "nowhere.txt"), "There is no file of words"),
@@ -102,9 +101,6 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
         (("pca", "in", "--width", 3, "--words", "other.txt"), "in has none of the 2 words, such"),
         (("pca", "in", "--width", 3, "--lang", "nolanguage"), "Can't import language nolanguage"),
         (("prune", "in", "--words", "other.txt"), "in has none of the 2 words to keep"),
-        (("align", "equal.txt", "in"), "of all 60 pairs are equal in the table to map"),
-        (("align", "in", "narrow.txt"), "must have the same width, got 8 and 5"),
-        (("align", "in", "zeros.txt"), "in and zeros.txt have no pair of words with vectors"),
         (("align", "floret", "floret2"), "floret tables, which have no list of words"),
         (("align", "in", "in.txt", "--dictionary", "bad"), "bad, line 2: expected two words"),
         (("merge", "in", "--width", 3), "to merge, got in. Name the others before OUT."),
@@ -117,9 +113,6 @@ def test_bad_input_is_one_error_and_nothing_written(
     args: tuple[object, ...], message: str, folder: Path
 ) -> None:
     write_pipeline(folder / "huge", numpy.where(random_vectors() > 3, 3e38, -3e38).astype("f"))
-    write_lines(folder / "equal.txt", numpy.ones((60, 8)))
-    write_lines(folder / "zeros.txt", numpy.zeros((60, 8)))
-    write_lines(folder / "narrow.txt", random_vectors(60, 5))
     write_floret(folder / "floret2", random_vectors())
     (folder / "empty.txt").touch()
     (folder / "other.txt").write_text("other\nothers")
@@ -178,13 +171,6 @@ def test_words_that_text_cannot_hold_are_refused_before_tables_are_merged(
     monkeypatch.setattr("spacy_multihash.vectors.reduce.merge", None)
     error = refused("merge", "odd", "in", "out.txt", "--width", 3)
     assert "odd has 1 words with a line feed, such as 'b\\nc'" in error
-
-
-def test_pruned_table_has_the_words_of_a_corpus(folder: Path) -> None:
-    write_corpus(folder / "corpus.spacy", [Doc(Vocab(), words=["word3", "unknown", "word1"])])
-    assert "Wrote 2 vectors of width 8" in ok("prune", "in", "out.txt", "--words", "corpus.spacy")
-    lines = (folder / "out.txt").read_text().splitlines()
-    assert [line.split(" ")[0] for line in lines] == ["2", "word1", "word3"]
 
 
 @pytest.mark.parametrize("name", ["lower", "orth"])
@@ -248,19 +234,6 @@ def test_merged_table_has_the_words_of_all(folder: Path) -> None:
     assert "Wrote 80 vectors of width 4" in ok("merge", "in", "more.txt", "out", "--width", 4)
     ok("merge", "in", "more.txt", "again", "--width", 4)
     assert files(folder / "again") == files(folder / "out")
-
-
-def test_zeros_are_merged_as_words_that_a_table_lacks(folder: Path) -> None:
-    X, Y = random_vectors(), random_vectors(60, 5, 1)
-    write_lines(folder / "lacking.txt", X[:50])
-    X[50:] = 0
-    write_lines(folder / "zeros.txt", X)
-    write_lines(folder / "narrow.txt", Y)
-    args = ("narrow.txt", "out", "--width", 4)
-    ok("merge", "lacking.txt", *args)
-    expected = loaded(folder / "out")
-    ok("merge", "zeros.txt", *args, "--force")
-    numpy.testing.assert_allclose(loaded(folder / "out"), expected, atol=1e-4)
 
 
 def test_merged_table_has_the_texts_that_any_table_knows(folder: Path) -> None:

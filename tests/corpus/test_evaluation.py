@@ -1,14 +1,12 @@
 """Scores of seen and unseen entities against plain loops over spans."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Callable
 
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
@@ -19,9 +17,6 @@ from spacy_multihash.corpus.evaluation import (
     evaluate_entities,
     keep_entities,
     known_entities,
-    masked_parts,
-    predict,
-    score,
 )
 
 VOCAB = Vocab()
@@ -175,12 +170,6 @@ def test_labels_have_scores_where_they_have_entities() -> None:
     assert values(result.overall) == (0.0, 0.0, 0.0)
 
 
-def test_corpus_without_annotation_is_refused() -> None:
-    doc = Doc(VOCAB, words=WORDS)
-    with pytest.raises(ValueError, match="has 1 documents, but none with annotation of entities"):
-        evaluate_entities([Example(doc, doc)], known_entities([]))
-
-
 def test_entities_are_compared_as_the_matching_says_whatever_their_tokens() -> None:
     doc = Doc(VOCAB, words=["Anna", "anna"], ents=["B-PER", "B-ORG"])
     upper, lower = doc.ents
@@ -201,22 +190,3 @@ def test_keep_entities_masks_or_drops_the_others() -> None:
     dropped = keep_entities(doc, lambda ent: ent.label_ == "PER", mask=False)
     assert [t.ent_iob_ for t in dropped] == ["B", "O", "O", "O", "O", "O", "O", ""]
     assert [t.ent_iob_ for t in doc] == ["B", "O", "B", "I", "O", "O", "O", ""]
-
-
-def test_masked_corpora_survive_being_written(tmp_path: Path) -> None:
-    known = known_entities([make_doc([(0, 1, "LOC")])])
-    parts = masked_parts(gold_and_predicted(), known)
-    before = {name: score(examples) for name, examples in parts.items()}
-    for name, examples in parts.items():
-        path = tmp_path / f"{name}.spacy"
-        DocBin(docs=[example.y for example in examples]).to_disk(path)
-        golds = list(DocBin().from_disk(path).get_docs(VOCAB))
-        again = [Example(e.x, gold) for e, gold in zip(examples, golds, strict=True)]
-        assert score(again) == before[name]
-
-
-def test_predict_refuses_a_pipeline_without_entities() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    with pytest.raises(ValueError, match=r"assigns entities .*; it has: sentencizer\. Evaluate"):
-        predict(nlp, [])

@@ -10,7 +10,6 @@ from experiments.crf import (
     features,
     gold_tags,
     predict_crf,
-    repair,
     sentences,
     train_crf,
 )
@@ -73,15 +72,6 @@ def test_gold_tags_part_neighbours_and_open_anew_in_a_sentence() -> None:
         ["B-X", "B-X", "I-X"],
         ["B-X", "O", "B-Y"],
     ]
-
-
-@given(st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])))
-def test_repair_opens_an_entity_at_each_i_that_continues_none(tags: list[str]) -> None:
-    before = "O"
-    for tag, repaired in zip(tags, repair(tags), strict=True):
-        continues = tag[0] == "I" and before[2:] == tag[2:]
-        assert repaired == (tag if tag[0] != "I" or continues else f"B-{tag[2:]}")
-        before = tag
 
 
 # Training

@@ -1,16 +1,15 @@
 """Commands, and what they print."""
 
-from collections.abc import Callable
 from typing import Any
 
-import typer
 from typer.testing import CliRunner, Result
 
+from spacy_multihash.cli.group import multihash_cli
 
-def invoke_command(command: Callable[..., Any], *args: Any) -> Result:
-    app = typer.Typer()
-    app.command()(command)
-    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+def invoke(command: str, *args: Any, stdin: str | bytes | None = None) -> Result:
+    """Run a command of the group."""
+    return CliRunner().invoke(multihash_cli, [command, *map(str, args)], input=stdin)
 
 
 def said(result: Result) -> str:

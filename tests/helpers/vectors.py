@@ -6,10 +6,10 @@ from typing import Any
 import numpy
 import spacy
 from spacy.vectors import Vectors
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.vectors.table import VectorTable, word_keys
+from tests.helpers.cli import invoke
 
 WORDS = [f"word{i}" for i in range(60)]
 FLORET = {"minn": 2, "maxn": 3, "hash_count": 2, "hash_seed": 0, "bow": "<", "eow": ">"}
@@ -62,7 +62,7 @@ def write_lines(path: Path, X: numpy.ndarray, words: list[str] | None = None) ->
 
 def vectors(*args: Any) -> Result:
     """Run a command of the group."""
-    return CliRunner().invoke(multihash_cli, ["vectors", *map(str, args)])
+    return invoke("vectors", *args)
 
 
 def loaded(path: Path, words: list[str] | None = None) -> numpy.ndarray:

@@ -10,7 +10,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_multihash.cli.inspect_rows import inspect_rows, inspect_rows_cli
+from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.corpus.shards import model_shard
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted
 from spacy_multihash.inspection.chance import in_collision_by_chance
@@ -23,7 +23,7 @@ from spacy_multihash.inspection.rows import (
 )
 from spacy_multihash.inspection.symbols import find_texts
 from spacy_multihash.layers import importance_seed
-from tests.helpers.cli import invoke_command
+from tests.helpers.cli import invoke
 from tests.helpers.corpora import write_corpus
 from tests.helpers.pipelines import (
     TEXTCAT,
@@ -192,7 +192,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
     args = (folder / "model", "it", "what a", "--data", folder / "docs.spacy")
-    result = invoke_command(inspect_rows_cli, *args)
+    result = invoke("inspect-rows", *args)
     assert result.exit_code == 0, result.output
     lines = [" ".join(line.split()) for line in result.output.splitlines()]
     first = lines.index("tok2vec.NORM components 30 16 2 5 480 1,920")
@@ -216,7 +216,7 @@ def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
 
 def test_command_shows_ngrams_that_share_rows_as_texts(folder: Path) -> None:
     args = (folder / "model", "it", "--data", folder / "docs.spacy", "--json")
-    result = invoke_command(inspect_rows_cli, *args)
+    result = invoke("inspect-rows", *args)
     printed = json.loads(result.stdout)
     assert [table["part"] for table in printed["tables"]] == ["components", "importance"] * 3
     words = [word for word in printed["words"] if word["component"] == "textcat"]

@@ -18,7 +18,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.util import registry
 
 from spacy_multihash.cli.init_tables import init_tables
-from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows, inspect_rows_cli
+from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows
 from spacy_multihash.embed.find import EmbeddingTable, component_models, find_tables, rows_of
 from spacy_multihash.inspection.chance import (
     colliding_pairs,
@@ -26,10 +26,17 @@ from spacy_multihash.inspection.chance import (
     pairs_by_chance,
     unreached_by_chance,
 )
-from spacy_multihash.inspection.rows import inspect_table, inspect_word, list_suspicions, symbols_of
-from spacy_multihash.inspection.sizes import Size, input_width, model_size
+from spacy_multihash.inspection.rows import (
+    Size,
+    input_width,
+    inspect_table,
+    inspect_word,
+    list_suspicions,
+    model_size,
+    symbols_of,
+)
 from spacy_multihash.inspection.symbols import symbol_text
-from tests.helpers.cli import invoke_command, said
+from tests.helpers.cli import invoke, said
 from tests.helpers.corpora import (
     CALLBACK,
     HASH,
@@ -357,7 +364,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_command_prints_nothing_but_json(folder: Path) -> None:
     data = folder / "words.spacy"
     args = (folder / "model", "w7", "--data", data, "--json")
-    result = invoke_command(inspect_rows_cli, *args)
+    result = invoke("inspect-rows", *args)
     printed = json.loads(result.stdout)
     norm = printed["tables"][0]
     assert (norm["seed"], norm["use"]["unreached"]["actual"]) == (8, 25)
@@ -398,30 +405,10 @@ def test_bad_input_is_one_clear_error(
     write_config(tmp_path, LOOKUP, **CALLBACK)
     DocBin().to_disk("empty.spacy")
     write_corpus(Path("blank.spacy"), [Doc(nlp.vocab)])
-    result = invoke_command(inspect_rows_cli, *args, "--json")
+    result = invoke("inspect-rows", *args, "--json")
     assert result.exit_code == 1
     assert re.search(message, said(result)), result.output
     assert "Traceback" not in result.output
-
-
-# A real pipeline
-
-
-def test_rows_of_a_trained_pipeline_are_those_that_it_adds_up(english: Language) -> None:
-    tables = find_tables(english)
-    assert {table.component for table in tables} == {"tok2vec", "senter", "ner"}
-    reports = [inspect_table(table, KEYS) for table in tables]
-    for table, report in zip(tables, reports, strict=True):
-        E = table.weights.get_param("E")
-        assert E.shape == (report.num_rows, report.width)
-        rows = rows_of(table.layer, KEYS)
-        assert numpy.allclose(E[rows].sum(axis=1), table.weights.predict(KEYS), atol=1e-4)
-    suspicious = {r.attr for r in reports if any("by hash 1," in s for s in list_suspicions(r))}
-    assert suspicious == {"NORM"}  # seed 8
-    people = [inspect_word(table, "people", english.vocab) for table in tables]
-    assert [w.symbol for w in people[:4]] == ["people", "p", "ple", "xxxx"]
-    (norm,) = reference_rows([english.vocab.strings["people"]], 5000, 4, [8])
-    assert people[0].rows == norm
 
 
 WINDOWS = {"window_size": 2, "maxout_pieces": 2, "depth": 4}

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,19 @@ import spacy
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli.apply import apply, prepare
-from spacy_multihash.cli.group import multihash_cli
 from spacy_multihash.corpus.texts import write_json_lines
 from spacy_multihash.scale.apply import Result as Applied
 from spacy_multihash.scale.apply import Shard, is_done
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.cluster import wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
+
+invoke = partial(cli.invoke, "apply")
 
 CODE = ROOT / "tests" / "helpers" / "worker_pipes.py"
 # Texts of a shard, and what the tests call shards.
@@ -71,10 +73,6 @@ def shards(tmp_path: Path) -> Path:
         else:
             path.write_text("".join(f"{text}\n" for text in texts), "utf8")
     return tmp_path / "shards"
-
-
-def invoke(*args: Any) -> Result:
-    return CliRunner().invoke(multihash_cli, ["apply", *map(str, args)])
 
 
 def run(*args: Any, dask: str | None = None, **settings: Any) -> Applied:

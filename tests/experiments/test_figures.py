@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 from experiments.arms import SPACY
-from experiments.overview import DEFAULT, RECOMMENDED, draw_overview, make_overview
+from experiments.figures import DEFAULT, RECOMMENDED, draw_overview, make_overview
 from experiments.results import COLUMNS
 from experiments.statistics import Runs
 from experiments.tables import CHOSEN, CHOSEN_FEW
