@@ -19,7 +19,8 @@ from .common.checks import is_whole
 from .common.nodes import find_nodes
 from .common.registered import REPORT_MULTI_EMBED
 from .compute.hashing import spacy_seeds
-from .embed.architectures import build_multi_hash_embed_v1, embed_by_lookup
+from .embed.architectures import build_multi_hash_embed_v1, lookup_columns
+from .embed.embed_docs import embed_docs
 from .embed.features import Attrs
 from .tables.set_tables import find_multi_embed, keeps_tables, set_tables
 from .tables.tables import Table, Tables, parse_tables, read_message
@@ -55,11 +56,13 @@ def build_report_multi_embed_v1(
             f"{REPORT_MULTI_EMBED}: unk must be 0, was: {unk!r}. Unknown symbols have row 0 here; "
             "which row it is makes no difference to the model. Set unk = 0."
         )
-    model = embed_by_lookup(
+    layers, pinned = lookup_columns(attrs, width)
+    model = embed_docs(
         LAYER,
-        attrs,
+        layers,
         width,
         include_static_vectors,
+        pinned=pinned,
         dropout=dropout,
         maxout_pieces=maxout_pieces,
     )

@@ -218,12 +218,13 @@ def build_multi_embed_v1(
 
     Raises ValueError for an unknown attribute, and at initialization if there are no tables.
     """
-    return embed_by_lookup(
+    layers, pinned = lookup_columns(attrs, width, unk_dropout)
+    return embed_docs(
         MULTI_EMBED,
-        attrs,
+        layers,
         width,
         include_static_vectors,
-        unk_dropout=unk_dropout,
+        pinned=pinned,
         table_dropout=table_dropout,
         reduce=reduce,
         count_repeats=count_repeats,
@@ -261,38 +262,13 @@ def build_meta_vectors_v1(
     return cast(Model[List[Doc], Ragged], read_vectors(layer, paths, keys))
 
 
-def embed_by_lookup(
-    name: str,
-    attrs: Attrs,
-    width: int,
-    include_static_vectors: bool,
-    *,
-    unk_dropout: float = 0.0,
-    table_dropout: bool = False,
-    reduce: Reduce = "sum",
-    count_repeats: bool = True,
-    dropout: float = 0.0,
-    maxout_pieces: int = 3,
-    vectors: Optional[Model[List[Doc], Ragged]] = None,
-) -> Model[List[Doc], List[Floats2d]]:
-    """Build MultiEmbed under any name, and with settings that only the report's configs have.
-
-    The arguments are those of `build_multi_embed_v1` and of `embed_docs`.
-    """
+def lookup_columns(
+    attrs: Attrs, width: int, unk_dropout: float = 0.0
+) -> tuple[List[Model], Dict[str, list]]:
+    """Build a layer for each attribute that's looked up, and name the settings of their rows."""
     names = attr_names(attrs)
-    return embed_docs(
-        name,
-        [chain(lookup_rows(attr=a, unk_dropout=unk_dropout), TableEmbed(width)) for a in names],
-        width,
-        include_static_vectors,
-        pinned={"attrs": names, "rows_by": ["lookup"] * len(names)},
-        table_dropout=table_dropout,
-        reduce=reduce,
-        count_repeats=count_repeats,
-        dropout=dropout,
-        maxout_pieces=maxout_pieces,
-        vectors=vectors,
-    )
+    layers = [chain(lookup_rows(attr=a, unk_dropout=unk_dropout), TableEmbed(width)) for a in names]
+    return layers, {"attrs": names, "rows_by": ["lookup"] * len(names)}
 
 
 # The settings that weights depend on. The names and values are saved: they are a file format.

@@ -65,13 +65,14 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
 def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Callable]:
     """Hash the ids, and reduce the hashes to rows."""
     ids = model.ops.as_contig(ids, dtype="uint64")
-    nV, num_hashes, _ = hashed_by(model)
+    nV, num_hashes, first_seed = hashed_by(model)
     kernels = kernels_for(ids)
     if kernels is not None:
         rows: Any = numpy.empty((len(ids), num_hashes), dtype="int32")
         kernels.hash_rows(ids, nV, hashing_of((hashed_by(model),)).seeds[0], rows)
     else:
-        groups = [model.ops.hash(ids, seed) for seed in seeds_of(model)]  # each (N, 4) uint32
+        seeds = group_seeds(first_seed, num_hashes)
+        groups = [model.ops.hash(ids, seed) for seed in seeds]  # each (N, 4) uint32
         words = model.ops.xp.hstack(groups)[:, :num_hashes] % model.ops.xp.uint32(nV)
         rows = words.view("int32")  # rows are below 2**31
 
@@ -79,11 +80,6 @@ def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, 
         return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
 
     return rows, backprop
-
-
-def seeds_of(model: RowLayer) -> list[int]:
-    """List the seeds of the word groups of a layer."""
-    return group_seeds(model.attrs["seed"].value, model.attrs["num_hashes"].value)
 
 
 def hashed_by(model: RowLayer) -> tuple[int, int, int]:
