@@ -64,11 +64,6 @@ def initialized(model: Model, docs: Sequence[Doc], tables: Tables | None = None)
     return model.initialize(X=list(docs))
 
 
-def assert_same_predictions(one: Model, other: Model, docs: list[Doc]) -> None:
-    for vectors, others in zip(one.predict(docs), other.predict(docs), strict=True):
-        assert_array_equal(vectors, others)
-
-
 # MultiHashEmbed
 
 
@@ -113,11 +108,6 @@ def test_refused_weights_change_nothing(docs: list[Doc]) -> None:
 
 
 # MultiEmbed
-
-
-def test_fresh_layer_takes_the_tables_over(docs: list[Doc]) -> None:
-    saved = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
-    assert_same_predictions(build_lookup().from_bytes(saved.to_bytes()), saved, docs)
 
 
 def test_unk_dropout_of_the_config_survives_loading(docs: list[Doc]) -> None:

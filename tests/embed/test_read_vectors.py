@@ -145,13 +145,12 @@ BUILDERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("mode", ["mme"])
 @pytest.mark.parametrize("feature", ["SHAPE", "LOWER{2,3}"])
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_each_embedding_takes_several_tables(
-    builder: str, feature: str, mode: str, paths: dict[str, str]
+    builder: str, feature: str, paths: dict[str, str]
 ) -> None:
-    embed = meta_embed({"nl": paths["nl"], "floret": paths["floret"]}, mode)
+    embed = meta_embed({"nl": paths["nl"], "floret": paths["floret"]})
     del embed["rows"]
     embed |= {"@architectures": f"spacy-multihash.{builder}.v1", "attrs": [feature]}
     build = partial(spacy.registry.resolve, {"embed": embed | BUILDERS[builder]})

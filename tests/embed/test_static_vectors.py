@@ -60,10 +60,9 @@ def sourced(nlp: Language, folder: Path) -> Language:
     [
         sourced,
         lambda nlp, path: from_folder(nlp, path, saved=["vectors"], loaded=[]),
-        lambda nlp, path: from_folder(nlp, path, saved=["vocab"], loaded=[]),
         lambda nlp, path: from_folder(nlp, path, saved=[], loaded=["vocab"]),
     ],
-    ids=["sourced", "saved without vectors", "saved without vocab", "loaded without vocab"],
+    ids=["sourced", "saved without vectors", "loaded without vocab"],
 )
 def test_pipeline_whose_vectors_are_gone_says_so(
     nlp: Language, change: Callable[[Language, Path], Language], tmp_path: Path

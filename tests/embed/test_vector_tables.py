@@ -250,17 +250,6 @@ def test_tables_are_copied_to_a_device_once() -> None:
     assert gone() is None
 
 
-def test_a_vector_of_zeros_is_none(nlp: Language, tmp_path: Path) -> None:
-    other = spacy.blank("en")
-    other.vocab.vectors = vectors_of(other, ["Anna", "Rome"], 2)
-    other.vocab.vectors.data[1] = 0
-    other.to_disk(tmp_path / "zeros")
-    load_tables(nlp.vocab, {"zeros": tmp_path / "zeros"})
-    vectors, present = found_in(nlp.vocab, "zeros", "Rome", "Anna", "xyz")
-    assert present == [False, True, False]
-    assert vectors.any(axis=1).tolist() == present
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
 def test_the_vocabs_own_table_may_have_other_floats(nlp: Language, dtype: str) -> None:
     nlp.vocab.vectors = vectors_of(nlp, WORDS, 4)
