@@ -78,6 +78,8 @@ from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
 MISTAKES = 50  # of each kind, in the report
 EXPLAINED = 20  # the most confident of them
 EXAMPLES = 50  # texts that are tried
+UNRELIABLE = "Don't rely on the probabilities"
+MIN_CALIBRATED = 100  # entities of dev
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
 _MISSING = object()
@@ -187,7 +189,7 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     _show_training(run, "Trained", trained)
     notes = run.step("finish", finish)
     for note in notes:
-        msg.info(note)
+        (msg.warn if note.startswith(UNRELIABLE) else msg.info)(note)
 
     if baseline:
         trained = run.step("baseline", train_baseline)
@@ -410,7 +412,7 @@ def _show_interrupted(run: Run) -> None:
 def finish(run: Run) -> list[str]:
     """Calibrate the pipeline, make it small if that was asked for, and say so."""
     nlp = load_pipeline(run.model)
-    notes = [] if run.options.textcat else [_calibrate(run, nlp)]
+    notes = [] if run.options.textcat else _calibrate(run, nlp)
     size = folder_size(run.model)
     with replacing_folder(run.model.resolve()) as new:
         if run.options.compress:
@@ -423,21 +425,24 @@ def finish(run: Run) -> list[str]:
     return notes
 
 
-def _calibrate(run: Run, nlp: Language) -> str:
+def _calibrate(run: Run, nlp: Language) -> list[str]:
     examples = list(model_examples(nlp, run.corpus("dev")))
+    number = sum(len(example.reference.ents) for example in examples)
+    few = [f"{UNRELIABLE}: dev has only {number} entities."] if number < MIN_CALIBRATED else []
     try:
         name = find_recognizer(nlp, None)
         calibration = calibrate(nlp, name, examples)
     except ValueError as error:  # such as if all entities are right
-        return f"Not calibrated: {error}"
+        return [str(error), *few]
     if is_at_edge(calibration.temperature):
-        return "Not calibrated: dev has too few entities to tell the best temperature"
+        return ["Not calibrated: dev has too few entities to tell the best temperature", *few]
     set_temperature(nlp, name, calibration.temperature)
-    return (
+    note = (
         f"Calibrated on dev (temperature {calibration.temperature:.2f}): probabilities are off by "
         f"{percent(calibration.after.error)} points on average, "
         f"{percent(calibration.before.error)} before"
     )
+    return [note, *few]
 
 
 # The report

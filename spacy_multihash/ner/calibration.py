@@ -240,10 +240,9 @@ def best_temperature(judged: Judged) -> float:
     number, right = len(judged.right), int(judged.right.sum())
     if right in (0, number):
         raise ValueError(
-            f'Component "{judged.component}": {"all" if right else "none"} of the {number} '
-            "entities that it finds in the corpus are right, so that no temperature is the best. "
-            "Expected some right and some wrong ones. Take a larger dev corpus, one that the "
-            "pipeline was not trained on, with the labels of the pipeline."
+            f"{'All' if right else 'None of the'} {number} entities found on dev are right, so "
+            "there's nothing to calibrate. Take a larger dev corpus that the pipeline wasn't "
+            "trained on, with the labels of the pipeline."
         )
     return round(fit_temperature(judged.probabilities, judged.right), 3)
 

@@ -99,7 +99,7 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     for title in (*titles, "Mistakes"):
         assert f"<h2>{title}" in page
     assert module.PARTS in said(result) and module.PARTS in page
-    assert "Calibrated on dev" in said(result)
+    assert "Calibrated on dev" in said(result) and "Don't rely" not in said(result)
     show = next(line for line in result.output.splitlines() if "multihash show" in line)
     shown = cli.invoke(*shlex.split(show)[4:])
     assert re.search("PERSON|ORG|GPE|DATE", shown.output), shown.output
@@ -227,7 +227,10 @@ def test_last_step_is_scored_and_step_0_pointed_out(monkeypatch: pytest.MonkeyPa
 
 def test_run_that_failed_before_training_starts_anew() -> None:
     assert invoke("train.conll", "--vectors", "nowhere").exit_code == 1
-    assert done("train.conll")
+    result = invoke("train.conll")
+    assert result.exit_code == 0, result.output
+    few = r"⚠ Don't rely on the probabilities: dev has only \d\d? entities\."
+    assert re.search(few, said(result)), result.output
 
 
 def test_what_is_left_out_is_shown_with_the_command_to_read_it(folder: Path) -> None:
