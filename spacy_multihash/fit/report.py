@@ -137,16 +137,19 @@ def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
     rows = []
     for split, of_split in [*scores.items()][::-1]:
         for part, of_part in of_split.parts.items():
-            low, high = map(percent, of_split.interval)
             rows.append(
                 (
                     f"{split}{_PARTS[part]}",
                     f"{of_part.entities:,}",
                     *(percent(value) for value in (of_part.p, of_part.r, of_part.f)),
-                    f"{low} to {high}" if part == "all" else "",
+                    _interval(of_split) if part == "all" else "",
                 )
             )
     return rows
+
+
+def _interval(scores: SplitScores) -> str:
+    return " to ".join(map(percent, scores.interval)) if scores.interval else "-"
 
 
 SCORES_HEADER = ("", "gold", "P", "R", "F1", "95 % interval")
@@ -160,9 +163,8 @@ def scores_table(scores: Mapping[str, SplitScores]) -> Html:
 def _headline(ours: Arm) -> Html:
     split = best_split(ours.scores)
     of_split = ours.scores[split]
-    low, high = map(percent, of_split.interval)
     facts = {
-        f"F1 on {split}": f"{percent(of_split.parts['all'].f)} ({low} to {high})",
+        f"F1 on {split}": f"{percent(of_split.parts['all'].f)} ({_interval(of_split)})",
         "size": f"{ours.bytes / _MEGA:,.1f} MB",
         "speed": f"{ours.speed:,.0f} tokens/s",
         "training": duration(ours.history.seconds),
@@ -182,10 +184,9 @@ def duration(seconds: float) -> str:
 
 def _about_scores(scores: Mapping[str, SplitScores]) -> str:
     of_split = scores[best_split(scores)]
-    text = (
-        f"With another {of_split.units:,} {of_split.unit} of the same kind, F1 would be different: "
-        "19 times out of 20, it would be in the interval."
-    )
+    others = f"{of_split.units:,} {of_split.unit}"
+    text = f"With another {others} of the same kind, F1 would be different"
+    text += ": 19 times out of 20, it would be in the interval." if of_split.interval else "."
     if "seen" in of_split.parts:
         text += (
             " An entity is seen if train has an entity with the same text. The larger the gap "
@@ -209,7 +210,7 @@ def comparison_rows(arms: Sequence[Arm]) -> Sequence[tuple[str, ...]]:
             (
                 arm.name,
                 percent(scores.parts["all"].f),
-                " to ".join(map(percent, scores.interval)),
+                _interval(scores),
                 duration(arm.history.seconds),
                 f"{arm.bytes / _MEGA:,.1f}",
                 f"{arm.speed:,.0f}",

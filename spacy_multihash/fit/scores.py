@@ -27,13 +27,13 @@ class SplitScores:
     units (int): Their number.
     parts (Mapping[str, Scores]): "all", and for entities "seen" and "unseen" in training, with
         those of the other part masked. Scores of labels are those of "all".
-    interval (tuple[float, float]): In 95 % of samples of the units, F1 of all is within.
+    interval (Optional[tuple[float, float]]): In 95 % of samples of the units, F1 of all is within.
     """
 
     unit: str
     units: int
     parts: Mapping[str, Scores]
-    interval: tuple[float, float]
+    interval: Optional[tuple[float, float]]
 
 
 def score_entities(nlp: Language, examples: Sequence[Example], known: KnownEntities) -> SplitScores:
@@ -133,8 +133,10 @@ def _scores(prf: PRFScore, per_label: Optional[Mapping[str, Scores]] = None) -> 
     return Scores(gold, prf.precision, prf.recall, prf.fscore, per_label or {})
 
 
-def f1_interval(counts: Sequence[Counts], seed: int = 0) -> tuple[float, float]:
+def f1_interval(counts: Sequence[Counts], seed: int = 0) -> Optional[tuple[float, float]]:
     """Return the range of F1 in 95 % of bootstrap samples of units (Efron 1979).
+
+    None if it has no width, as that of a perfect score.
 
     counts (Sequence[Counts]): Right, spurious and missed entities of each unit.
     """
@@ -146,4 +148,4 @@ def f1_interval(counts: Sequence[Counts], seed: int = 0) -> tuple[float, float]:
         right, spurious, missed = (drawn @ array).T
         f1.append(2 * right / numpy.maximum(2 * right + spurious + missed, 1))
     low, high = numpy.percentile(numpy.concatenate(f1), _LEVELS).tolist()
-    return low, high
+    return (low, high) if low < high else None

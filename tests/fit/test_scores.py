@@ -9,8 +9,10 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.corpus.evaluation import known_entities
+from spacy_multihash.corpus.evaluation import Scores, known_entities
+from spacy_multihash.fit.report import score_rows
 from spacy_multihash.fit.scores import (
+    SplitScores,
     TextMistake,
     count_sentences,
     f1_interval,
@@ -54,14 +56,17 @@ def test_interval_is_where_other_draws_would_be() -> None:
         right = rng.random(units) < 0.7
         return numpy.stack([right, ~right, ~right], axis=1).astype(int)
 
-    low, high = f1_interval([tuple(row) for row in draw(400).tolist()])
+    low, high = f1_interval([tuple(row) for row in draw(400).tolist()]) or (0.0, 0.0)
     others = [draw(400)[:, 0].mean() for _ in range(2000)]
     assert_allclose(high - low, numpy.subtract(*numpy.percentile(others, [97.5, 2.5])), rtol=0.15)
     assert low < 0.7 < high
 
 
-def test_interval_without_entities_is_zero() -> None:
-    assert f1_interval([(0, 0, 0)]) == (0.0, 0.0)
+@pytest.mark.parametrize("counts", [(0, 0, 0), (2, 0, 0)])
+def test_interval_without_width_is_none(counts: tuple[int, int, int]) -> None:
+    assert f1_interval([counts] * 3) is None
+    perfect = SplitScores("texts", 3, {"all": Scores(6)}, None)
+    assert score_rows({"dev": perfect})[0][-1] == "-"
 
 
 def test_scores_of_entities_are_those_of_spacy() -> None:
@@ -80,7 +85,7 @@ def test_scores_of_entities_are_those_of_spacy() -> None:
         "seen": 6,
         "unseen": 1,
     }
-    assert scores.interval[0] <= expected["ents_f"] <= scores.interval[1]
+    assert scores.interval and scores.interval[0] <= expected["ents_f"] <= scores.interval[1]
 
 
 @pytest.mark.parametrize("exclusive", [True, False])
