@@ -183,7 +183,9 @@ def convert(
     if shares is not None and len(source) == 1 and hint:
         raise ValueError(f"There is 1 document, which --split can't part. {hint}")
     everything = range(len(source))
-    parts = {names[0]: everything} if shares is None else split_items(everything, shares, seed)
+    parts = {names[0]: [*everything]}
+    if shares is not None:
+        parts = split_items(everything, shares, seed, source.words)
     counts, bins = {}, {}
     with tqdm(
         total=len(source), desc="Converting", unit=" docs", leave=False, disable=None

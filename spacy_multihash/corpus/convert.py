@@ -1,9 +1,9 @@
 """Files in common formats as docs with entities or labels."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple, Optional, TypeVar, Union
@@ -169,6 +169,10 @@ class TaggedTokens:
         """Count the documents."""
         return len(self.records)
 
+    def words(self, i: int) -> tuple[str, ...]:
+        """Return the words of a document."""
+        return tuple(self.records[i].words)
+
     def make_doc(self, i: int, nlp: Language) -> Doc:
         """Make a doc of the words of a document, with spaces unknown."""
         record = self.records[i]
@@ -209,6 +213,10 @@ class AnnotatedTexts:
     def __len__(self) -> int:
         """Count the texts."""
         return len(self.texts)
+
+    def words(self, i: int) -> tuple[str, ...]:
+        """Return the words of a text, before it's cut into tokens."""
+        return tuple(self.texts[i].text.split())
 
     def make_doc(self, i: int, nlp: Language) -> Doc:
         """Make a doc of a text, with the entities that fall on tokens."""
@@ -439,11 +447,15 @@ def cut_items(items: Sequence[ItemT], ends: Iterable[float], seed: int) -> list[
 
 
 def split_items(
-    items: Sequence[ItemT], shares: Sequence[float], seed: int
+    items: Sequence[ItemT],
+    shares: Sequence[float],
+    seed: int,
+    key: Callable[[ItemT], Hashable] = lambda item: item,
 ) -> dict[str, list[ItemT]]:
     """Return items in random order, in the splits train, dev and test, or the first of them.
 
     shares (Sequence[float]): The share of each split. They add up to 1.
+    key (Callable[[ItemT], Hashable]): Items with equal keys get into the same split.
 
     Raises ValueError for other shares, or if a split would be empty.
     """
@@ -454,10 +466,16 @@ def split_items(
         )
     # 0.7 + 0.2 + 0.1 is not quite 1
     ends = [round(end, 6) for end in accumulate(shares)]
-    splits = dict(zip(SPLITS, cut_items(items, ends, seed), strict=False))
+    groups: dict[Hashable, list[ItemT]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    cut = cut_items([*groups.values()], ends, seed)
+    splits = {name: [*chain.from_iterable(part)] for name, part in zip(SPLITS, cut, strict=False)}
     for name, part in splits.items():
         if not part:
             documents = "is 1 document" if len(items) == 1 else f"are {len(items):,} documents"
+            if len(groups) < len(items):
+                documents += f", {len(groups):,} without duplicates"
             raise ValueError(
                 f"The split {name} would be empty: there {documents}. Give it a larger share, or "
                 "more documents."

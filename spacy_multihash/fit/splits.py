@@ -27,8 +27,12 @@ def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, lis
             f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test. To "
             "make a document of each sentence of CoNLL: convert --docs sentences"
         )
-    parts = split_items(docs["train"], shares, options.seed)
+    parts = split_items(docs["train"], shares, options.seed, _words)
     return {**docs, **parts}
+
+
+def _words(doc: Doc) -> tuple[str, ...]:
+    return tuple(token.text for token in doc)
 
 
 def check_docs(docs: Mapping[str, Sequence[Doc]], options: Options) -> None:

@@ -161,6 +161,21 @@ def test_csv_is_split_with_a_seed(tmp_path: Path) -> None:
     assert sorted(sum(texts[0], [])) == sorted(sum(texts[2], [])) and len(sum(texts[0], [])) == 20
 
 
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("my.csv", "text {},A\n"),
+        ("my.conll", "text O\n{} B-PER\n\n"),
+    ],
+)
+def test_same_texts_stay_in_one_split(name: str, row: str, tmp_path: Path) -> None:
+    rows = "".join(row.format(i % 10) for i in range(30))
+    path = write(tmp_path, f"text,label\n{rows}" if name == "my.csv" else rows, name)
+    assert invoke(path, tmp_path / "out", "--split", "0.5,0.5").exit_code == 0
+    parts = [{doc.text for doc in read(tmp_path / "out" / f"{x}.spacy")} for x in ("train", "dev")]
+    assert not parts[0] & parts[1] and len(parts[0] | parts[1]) == 10
+
+
 def test_columns_and_labels_of_csv_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path, "body,kinds\na,A/B\nb,\n", "my.csv")
     options = ["--text-column", "body", "--label-column", "kinds", "--label-separator", "/"]

@@ -15,12 +15,15 @@ import spacy
 from spacy.tokens import Doc
 from spacy.training import Corpus
 from spacy.util import load_config
+from spacy.vocab import Vocab
 from typer.testing import Result
 
 from experiments.corpora.sample import make_sentences
 from spacy_multihash.cli import fit as module
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.convert import SPLITS
+from spacy_multihash.fit.run import Options
+from spacy_multihash.fit.splits import split_docs
 from spacy_multihash.fit.training import History, train
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -225,6 +228,13 @@ def test_last_step_is_scored_and_step_0_pointed_out(monkeypatch: pytest.MonkeyPa
     assert module.UNTRAINED in said(invoke(*args, "--output", "other"))
 
 
+def test_same_texts_stay_in_one_split() -> None:
+    docs = [Doc(Vocab(), words=["text", str(i % 20)]) for i in range(60)]
+    parts = split_docs({"train": docs}, Options(Path(), None, None, "en"))
+    texts = [{doc.text for doc in part} for part in parts.values()]
+    assert len(set.union(*texts)) == sum(map(len, texts)) == 20
+
+
 def test_run_that_failed_before_training_starts_anew() -> None:
     assert invoke("train.conll", "--vectors", "nowhere").exit_code == 1
     result = invoke("train.conll")
@@ -235,8 +245,8 @@ def test_run_that_failed_before_training_starts_anew() -> None:
 
 def test_what_is_left_out_is_shown_with_the_command_to_read_it(folder: Path) -> None:
     spans = [[0, 3, "PER"], [9, 11, "PER"], [13, 17, "LOC"]]
-    row = json.dumps({"text": "Anna met Bob Rome", "label": spans})
-    (folder / "bad.jsonl").write_text("\n".join([row] * 20))
+    rows = [{"text": f"Anna met Bob Rome {i}", "label": spans} for i in range(20)]
+    (folder / "bad.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "make_config", interrupted(module.make_config))
         result = invoke("bad.jsonl")

@@ -527,6 +527,14 @@ def test_splits_of_tenths_are_as_large_as_they_say() -> None:
     assert split_items(range(99), [0.5, 0.5], 0) != split_items(range(99), [0.5, 0.5], 1)
 
 
+def test_equal_items_get_into_the_same_split() -> None:
+    parts = split_items(range(60), [0.5, 0.25, 0.25], 0, lambda i: i % 20)
+    assert sum(map(len, parts.values())) == 60
+    assert sum(len({i % 20 for i in part}) for part in parts.values()) == 20
+    with pytest.raises(ValueError, match="are 60 documents, 1 without duplicates"):
+        split_items(range(60), [0.5, 0.5], 0, lambda i: 1)
+
+
 @pytest.mark.parametrize(
     ("number", "shares", "message"),
     [
