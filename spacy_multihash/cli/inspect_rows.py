@@ -10,7 +10,6 @@ import typer
 from spacy.language import Language
 from spacy.training.initialize import init_vocab
 from spacy.util import load_config, load_model_from_config, registry
-from spacy.vocab import Vocab
 
 from ..common.registered import INIT_TABLES, SET_ATTR
 from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
@@ -20,7 +19,6 @@ from ..inspection.rows import (
     Size,
     TableReport,
     WordRows,
-    embeds_word,
     full_name,
     input_width,
     inspect_collisions,
@@ -148,7 +146,7 @@ def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> 
     reports = [inspect_table(table, symbols.get(table)) for table in tables]
     inspected = []
     for word in words:
-        for table in _tables_for(word, tables, nlp.vocab):
+        for table in _tables_for(word, tables):
             texts = None if corpus is None else partial(corpus.texts, table)
             found = symbols.get(table)
             inspected += inspect_symbols(table, word, nlp.vocab, found, texts=texts)
@@ -167,12 +165,11 @@ def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> 
     )
 
 
-def _tables_for(
-    word: str, tables: Sequence[EmbeddingTable], vocab: Vocab
-) -> Sequence[EmbeddingTable]:
+def _tables_for(word: str, tables: Sequence[EmbeddingTable]) -> Sequence[EmbeddingTable]:
     """List the tables that have rows for a word, or if none has, all: they tell why."""
-    fitting = [table for table in tables if embeds_word(table, word, vocab)]
-    if len(word.split()) > 1:
+    order = len(word.split())
+    fitting = [t for t in tables if t.ngrams is None or order in t.ngrams.attrs["orders"].value]
+    if order > 1:
         # What has blanks is a token only if it is no n-gram.
         fitting = [table for table in fitting if table.ngrams is not None] or fitting
     return fitting or tables

@@ -23,10 +23,9 @@ from tqdm import tqdm
 
 from ..corpus.evaluation import predict
 from ..ner.spans import annotate_before, score_spans
-from .explain import Explanation, explain, prepare
+from .explain import Explanation, Key, explain, prepare
 
 Kind = Literal["label", "cut", "both", "spurious", "missed"]
-Key = tuple[int, int, str]
 Words = tuple[str, ...]
 KINDS: Mapping[Kind, str] = {
     "label": "Another label",

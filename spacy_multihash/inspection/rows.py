@@ -355,11 +355,6 @@ def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> 
     )
 
 
-def embeds_word(table: EmbeddingTable, word: str, vocab: Vocab) -> bool:
-    """Tell whether a table has rows for a word, or for an n-gram with blanks between its tokens."""
-    return table.ngrams is None or len(word.split()) in table.ngrams.attrs["orders"].value
-
-
 def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[int, str]]:
     """Find the ids of a word's symbols in a table, and their texts."""
     if table.feature is not None:

@@ -113,7 +113,6 @@ def make_bad(folder: Path) -> None:
         ("model", "dev.spacy", "nothing.spacy", "There is no corpus at"),
         ("model", "dev.spacy", "bare.spacy", r"training corpus at .*bare\.spacy has no entities"),
         ("blank", "dev.spacy", "train.spacy", "no component that assigns entities"),
-        ("nowhere", "dev.spacy", "train.spacy", r"\[E050\]"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_written(

@@ -294,10 +294,6 @@ def test_command_shows_both_ends_and_prints_json(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (
-            ("no_model", "docs.spacy"),
-            "There is no pipeline '.*no_model'. Expected a package's name",
-        ),
         (("model", "empty.spacy"), "The corpus has no tokens to inspect"),
         (("model", "docs.spacy", "--component", "ner"), "There is no component 'ner'"),
         (("model", "docs.spacy", "--min-freq", 50), r"No symbol of LOWER\[1,3\] occurs"),
