@@ -1,6 +1,7 @@
 """`python -m spacy multihash corpus-stats`: what is in a corpus."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
@@ -96,7 +97,8 @@ def corpus_stats_cli(
     """Count documents, entities and attributes of a corpus.
 
     You're warned of what looks wrong: tokens -DOCSTART-, empty documents, a label on nearly
-    everything, entities of whitespace, sentences of DEV and TEST that are also in TRAIN.
+    everything, entities of whitespace, labels that differ only in case, sentences of DEV and TEST
+    that are also in TRAIN.
 
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if TRAIN has an entity
     with the same text. With --vectors, words without a vector are counted too. NORM and other
@@ -322,6 +324,12 @@ def find_warnings(stats: CorpusStats) -> list[str]:
                 f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
                 "tokens. They count as tokens outside of entities."
             )
+    names = sorted({name for _, split in splits for name in (*split.labels, *split.cats)})
+    cases = Counter(map(str.lower, names))
+    if same := [name for name in names if cases[name.lower()] > 1]:
+        warnings.append(
+            f"Labels that differ only in case: {', '.join(sorted(same, key=str.lower))}"
+        )
     for name, seen in stats.seen.items():
         if seen.sentences_in_train:
             share = _percent(seen.sentences_in_train / seen.sentences)

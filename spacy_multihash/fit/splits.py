@@ -68,4 +68,4 @@ def rare_labels(stats: CorpusStats) -> list[str]:
     in_train = Counter(labels_of(stats.splits["train"]))
     labels = {label for split in stats.splits.values() for label in labels_of(split)}
     rare = [f"{label} {in_train[label]}" for label in sorted(labels) if in_train[label] < FEW]
-    return [f"Labels with less than {FEW} examples in train: {', '.join(rare)}"] if rare else []
+    return [f"Labels with fewer than {FEW} examples in train: {', '.join(rare)}"] if rare else []

@@ -285,11 +285,12 @@ def test_sentences_that_are_in_training_are_counted(vocab: Vocab) -> None:
     assert describe(vocab, train).seen["dev"].tokens_in_train is None
 
 
-def test_command_warns_of_document_marks_and_leaks(tmp_path: Path, vocab: Vocab) -> None:
+def test_command_warns_of_document_marks_labels_and_leaks(tmp_path: Path, vocab: Vocab) -> None:
     train = write_corpus(tmp_path / "train.spacy", make_docs())
-    marks = [make_doc(vocab, "-DOCSTART-", "B-X")] * 5
+    marks = [make_doc(vocab, "-DOCSTART-", "B-per")] * 5
     test = write_corpus(tmp_path / "test.spacy", [*marks, *make_docs()[:1]])
     printed = said(invoke(train, test))
+    assert "Labels that differ only in case: PER, per" in printed
     assert "Tokens -DOCSTART- in dev: 5." in printed and "-DOCSTART- in train" not in printed
     assert "Sentences of dev that are in train word for word: 1 of 6 (16.7 %), with " in printed
 
