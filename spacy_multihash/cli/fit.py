@@ -529,6 +529,8 @@ def next_commands(run: Run) -> dict[str, str]:
             "Look at all mistakes:": command("multihash", "errors", model, *paths),
         }
     package = command("package", model, ".", "--name", "my_model", "--build", "wheel")
+    if not has_build():
+        first["Install what builds packages:"] = "python -m pip install build"
     return {**first, "Build a package for pip:": package}
 
 

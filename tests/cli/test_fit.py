@@ -180,6 +180,9 @@ def test_finished_run_does_nothing_again_but_what_is_new(
     monkeypatch.setattr(module, "train", None)
     again = invoke(*args)
     assert again.stdout == first.stdout and again.stderr == ""
+    monkeypatch.setattr(module, "has_build", lambda: False)
+    install = "    python -m pip install build\n    python -m spacy package"
+    assert install in invoke(*args).stdout
     assert Path("out/report.html").stat().st_mtime_ns == report
     assert not Path("out/corpus/test.spacy").exists()
 
