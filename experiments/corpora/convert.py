@@ -24,9 +24,8 @@ class DatasetSpec:
 
     lang (str): The language's code in spaCy.
     files (Mapping[str, str]): The file of each split, relative to the folder of assets.
-    docstart (bool): Whether a `-DOCSTART-` line opens each document, and blank lines separate its
-        sentences. Otherwise blank lines separate documents of one sentence.
-    by_sentence (bool): Whether to make a document of each sentence of a document.
+    documents (bool): Whether to make documents of what lies between lines `-DOCSTART-`, and not of
+        each sentence.
     cuts (Mapping[str, float]): For data sets that were published without some split: the splits
         into which the file of "train" is cut, and the share of the file where each of them ends.
     block (int): Cuts keep so many neighbouring documents together.
@@ -34,8 +33,7 @@ class DatasetSpec:
 
     lang: str
     files: Mapping[str, str]
-    docstart: bool = False
-    by_sentence: bool = False
+    documents: bool = False
     cuts: Mapping[str, float] = field(default_factory=dict)
     block: int = 1
 
@@ -56,8 +54,8 @@ GUM_FILES = {"train": "gum/train.conll", "test": "gum/test.conll"}
 
 DATASETS = {
     "conll-es": DatasetSpec("es", ES_FILES),
-    "conll-nl": DatasetSpec("nl", NL_FILES, docstart=True),
-    "conll-nl-sentences": DatasetSpec("nl", NL_FILES, docstart=True, by_sentence=True),
+    "conll-nl": DatasetSpec("nl", NL_FILES, documents=True),
+    "conll-nl-sentences": DatasetSpec("nl", NL_FILES),
     "wnut17": DatasetSpec("en", WNUT_FILES),
     "anem": DatasetSpec("en", ANEM_FILES, cuts={"train": 0.8, "dev": 1.0}),
     "archaeo": DatasetSpec("nl", ARCHAEO_FILES, cuts={"train": 0.8, "dev": 0.9, "test": 1.0}),
@@ -94,7 +92,7 @@ class SplitSummary:
 
 def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
     """Yield the documents of a file of a data set, with their tags as published."""
-    return read_conll(path, Layout(), documents=spec.docstart and not spec.by_sentence)
+    return read_conll(path, Layout(), documents=spec.documents)
 
 
 def is_unprintable(word: str) -> bool:
