@@ -10,9 +10,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.corpus import walk_corpus
 from spacy.util import dot_to_object, load_model_from_config, registry
+from spacy.vocab import Vocab
 from thinc.api import Config
 
-from .read import open_doc_bin, tokens_of
+from .read import open_doc_bin, read_docs, tokens_of
 
 CORPUS = "spacy.Corpus.v1"
 
@@ -47,7 +48,7 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
         for doc in tokens_of(corpus(scratch)):
             empty = False
             yield doc
-    except (KeyError, TypeError, ValueError):
+    except (FileNotFoundError, KeyError, TypeError, ValueError):
         _check_files(config, name)
         raise
     if empty:
@@ -86,11 +87,12 @@ def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[
 
 
 def _check_files(config: Config, name: str) -> None:
-    """Raise ValueError with the name of the first damaged file of a corpus of spaCy's reader."""
+    """Raise an error that names the missing or first damaged file of a corpus of spaCy's reader."""
     if registry.is_promise(config[name.split(".")[0]]):
         return  # a single function makes all corpora
     corpus = dot_to_object(config, name)
     if _is_spacys(corpus) and corpus["path"] is not None:
+        read_docs(corpus["path"], Vocab())
         for path in walk_corpus(corpus["path"], ".spacy"):
             open_doc_bin(Path(path))
 

@@ -128,6 +128,7 @@ EMBED = "--components.tok2vec.model.embed"
         (("--paths.train", "none.spacy"), "none.spacy"),
         (("--paths.train", "null"), "Corpus path can't be None"),
         (("--paths.train", "bad.spacy"), "bad.spacy is cut off, or no .spacy file at all"),
+        (("--paths.train", "none.spacy"), "There is no corpus at none.spacy"),
         (("--training.max_epochs", -1), "with --training.max_epochs 0 and the sample's path"),
     ],
     ids=lambda args: " ".join(map(str, args)) if isinstance(args, tuple) else "",
