@@ -32,7 +32,11 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     Raises ValueError for an empty list of orders, and for an order that is out of range or given
     twice.
     """
-    _check_orders(orders, attr_name)
+    if not are_whole(orders, 1, MAX_ORDER) or not orders or len(set(orders)) < len(orders):
+        where = f"Layer '{EXTRACT_NAME}' of {attr_name}"
+        expected = f"one or more different whole numbers from 1 to {MAX_ORDER}"
+        advice = "Change it in the config. Recommended: [1, 2]."
+        raise setting_error(where, "ngram_orders", expected, orders, advice)
     return Model(
         EXTRACT_NAME,
         bound(forward_ids, ConstantFeatures([attr_name])),
@@ -72,15 +76,6 @@ def is_extract_ngrams(node: Model) -> bool:
 def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
     """Name the n-grams of an attribute, such as LOWER[1,2], for messages and their dictionary."""
     return f"{attr_name}[{','.join(map(str, sorted(orders)))}]"
-
-
-def _check_orders(orders: Sequence[int], attr_name: str) -> None:
-    if not are_whole(orders, 1, MAX_ORDER) or not orders or len(set(orders)) < len(orders):
-        where, advice = f"Layer 'extract_ngrams' of {attr_name}", "Change it in the config."
-        expected = f"one or more different whole numbers from 1 to {MAX_ORDER}"
-        raise setting_error(
-            where, "ngram_orders", expected, orders, f"{advice} Recommended: [1, 2]."
-        )
 
 
 def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:

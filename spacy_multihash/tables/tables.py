@@ -102,7 +102,6 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
 
     Raises ValueError for a cut out of range.
     """
-    check_cut(min_freq, max_rows)
     tables = {}
     for name, count in counts.items():
         keys = numpy.fromiter(count.keys(), dtype="uint64", count=len(count))
