@@ -58,7 +58,7 @@ def show_cli(
     """Show the entities that a pipeline finds in a text, with their probabilities.
 
     tagger_ner and batch_ner give probabilities. spaCy's ner gives none. With --output, displaCy
-    writes a page that a browser shows.
+    writes a page that a browser shows. A text classifier's labels are shown too.
 
     DOCS: python -m pydoc spacy_multihash.cli.show
     """
@@ -152,14 +152,16 @@ def render_page(shown: Shown) -> bytes:
 
 
 def _show(shown: Shown) -> None:
-    """Print a table of the entities, and what would give them probabilities."""
+    """Print tables of entities and of labels of the text, and what would give probabilities."""
     rows = [
         (" ".join(ent.text.split()), ent.label_, "-" if p is None else f"{p:.2f}")
         for ent, p in zip(shown.doc.ents, shown.probabilities, strict=True)
     ]
-    if not rows:
+    cats = sorted(shown.doc.cats.items(), key=lambda item: -item[1])
+    if not rows and (shown.doc.has_annotation("ENT_IOB") or not cats):
         msg.warn("No entities were found")
     show_table(f"Entities: {len(rows)}", ("entity", "label", "probability"), rows, aligns="ll")
+    show_table("Labels", ("label", "probability"), [(name, f"{p:.2f}") for name, p in cats])
     for name in shown.accelerable:
         msg.info(
             f"{name} is spaCy's recognizer, which gives no probabilities",

@@ -80,6 +80,21 @@ def test_entities_are_shown_with_probabilities_and_as_a_page(model: Path, tmp_pa
     assert "--force" in said(result)
 
 
+def test_labels_of_a_text_are_shown(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    textcat = nlp.add_pipe("textcat")
+    for label in ("A", "B"):
+        textcat.add_label(label)  # type: ignore[attr-defined]
+    nlp.initialize()
+    nlp.to_disk(tmp_path / "textcat")
+    result = invoke(tmp_path / "textcat", TEXT)
+    cats = {label: f"{p:.2f}" for label, p in nlp(TEXT).cats.items()}
+    assert dict(rows(result)) == cats and "No entities" not in result.output
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "x"}])  # type: ignore[attr-defined]
+    nlp.to_disk(tmp_path / "both")
+    assert "No entities were found" in said(invoke(tmp_path / "both", TEXT))
+
+
 @pytest.mark.parametrize("way", ["file", "stdin"])
 def test_text_is_read_from_elsewhere(way: str, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_bytes(b"\xef\xbb\xbfAnna met\r\nBob .\n")
