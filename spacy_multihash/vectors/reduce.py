@@ -156,7 +156,7 @@ def merge(joined: VectorTable, tables: Sequence[VectorTable], width: int) -> Vec
 
     Each table is centred, and divided by the root of its total variance, so that none counts more
     for its scale. A word that a table lacks has that table's mean, and a word that no table has
-    becomes zeros.
+    becomes zeros. Words that share their row in each table share one in the result.
 
     joined (VectorTable): What `join_words` made of the tables.
 
@@ -190,7 +190,18 @@ def merge(joined: VectorTable, tables: Sequence[VectorTable], width: int) -> Vec
     for batch in _batches(len(words)):
         for (present, X), function in zip(views, functions, strict=True):
             Y[batch] += present[batch, None] * function(X[batch])
-    return replace(joined, data=Y)
+    return _share_rows(replace(joined, data=Y), tables)
+
+
+def _share_rows(merged: VectorTable, tables: Sequence[VectorTable]) -> VectorTable:
+    """Give one row to words that share their row in each table."""
+    if any(table.floret is not None for table in tables):
+        return merged
+    found = [(table, table.find(merged.keys)) for table in tables]
+    rows = numpy.stack([numpy.where(at < 0, -1, table.rows[at]) for table, at in found])
+    _, first, group = numpy.unique(rows, axis=1, return_index=True, return_inverse=True)
+    order = numpy.argsort(first)  # of the words
+    return replace(merged, data=merged.data[first[order]], rows=numpy.argsort(order)[group.ravel()])
 
 
 def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> VectorTable:

@@ -170,6 +170,17 @@ def test_words_that_no_table_has_get_zeros_and_width_is_limited() -> None:
         merged(both, 9)
 
 
+def test_words_that_share_a_row_in_each_table_share_one() -> None:
+    X = random_vectors(200)
+    one = replace(keyed(X), rows=numpy.arange(200) // 2)
+    other = replace(keyed(X[:180]), rows=numpy.arange(180)[::-1] // 4)
+    both = merge(join_words([one, other]), [one, other], 5)
+    assert both.data.shape == (100, 5)
+    assert_array_equal(both.rows, numpy.arange(200) // 2)
+    apart = merge(join_words([one, keyed(X)]), [one, keyed(X)], 5)
+    assert_array_equal(apart.rows, numpy.arange(200))
+
+
 def widened(X: numpy.ndarray, method: Method) -> numpy.ndarray:
     return rounded(make_table(X), method).data
 
