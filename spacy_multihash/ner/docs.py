@@ -169,21 +169,6 @@ def confidences_of(
     return confidences
 
 
-def split_by_confidence(
-    spans: Sequence[Span], confidences: Confidences, threshold: float
-) -> tuple[list[Span], list[Span]]:
-    """Return the entities of a doc that are sure enough, and the others.
-
-    The first have at least the threshold as their confidence, or none that is known.
-    """
-    sure: list[Span] = []
-    unsure: list[Span] = []
-    for span in spans:
-        confidence = confidences.get((span.start, span.end, span.label_), numpy.nan)
-        (unsure if confidence < threshold else sure).append(span)
-    return sure, unsure
-
-
 def set_confidences(
     doc: Doc,
     confidences: Confidences,

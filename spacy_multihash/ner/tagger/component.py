@@ -10,7 +10,7 @@ import numpy
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_get_examples
 from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
@@ -42,7 +42,6 @@ from ..docs import (
     set_confidences,
     set_entities,
     spans_of,
-    split_by_confidence,
     without_entities,
 )
 from ..gold import as_examples, gold_labels, gold_tags
@@ -339,7 +338,11 @@ class EntityTagger(WithSettings, WithLabels):
         confidences = prediction.confidences or [{} for _ in docs]
         new = spans_of(docs, prediction.entities, self.labels)
         for doc, spans, of_doc in zip(docs, new, confidences, strict=True):
-            sure, unsure = split_by_confidence(spans, of_doc, self.threshold)
+            sure: list[Span] = []
+            unsure: list[Span] = []
+            for span in spans:
+                probability = of_doc.get((span.start, span.end, span.label_), 1.0)
+                (unsure if probability < self.threshold else sure).append(span)
             set_entities(doc, sure)
             if self.spans_key is not None and prediction.confidences is not None:
                 set_confidences(doc, of_doc, labels, self.spans_key, unsure)
