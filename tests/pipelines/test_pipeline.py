@@ -15,6 +15,7 @@ from thinc.api import SGD, Model, NumpyOps, chain, noop
 from spacy_multihash.compute.ops import KernelOps
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 from spacy_multihash.pipelines.accelerate import Acceleration, Left, accelerate
+from spacy_multihash.pipelines.compare import Gain, measure_gain
 from spacy_multihash.pipelines.weights import swap_nodes
 from tests.helpers.spacy_pipelines import (
     CNN,
@@ -579,7 +580,15 @@ def test_refusals(given: Any, settings: dict[str, Any], message: str) -> None:
         accelerate(given, **settings)
 
 
-def test_gain_on_texts_is_part_of_the_result(nlp: Language) -> None:
+def test_gain_on_texts_is_part_of_the_result(
+    nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(before: Language, after: Language, texts: list[str]) -> Gain:
+        assert "batch_ner" not in before.pipe_factories.values() and after is nlp
+        assert "hashembed" in names(before) and "hashembed" not in names(after)
+        return measure_gain(before, after, texts)
+
+    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.measure_gain", measure)
     expected = predictions(nlp)
     done = accelerate(nlp, texts=TEXTS)
     assert done.gain is not None
