@@ -73,10 +73,58 @@ class Prediction(NamedTuple):
     confidences: Optional[list[Confidences]]
 
 
-class WithLabels(TrainablePipe):
-    """A component whose labels may grow, and are saved beside the weights in `cfg`."""
+class EntityTagger(WithSettings, TrainablePipe):
+    """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
-    cfg: dict[str, list[str]]
+    As spaCy's ner does, it keeps entities that are there already, begins none with whitespace, and
+    lets none cross the boundary of a sentence, if there are sentences.
+
+    vocab (Vocab): The vocab of the pipeline.
+    model (Model): Built by spacy-multihash.TokenTagger.v1.
+    name (str): The name of the component in the pipeline.
+    scorer (Optional[Callable]): Scores a list of examples.
+    **settings (Any): Those of `Settings`, which are attributes too.
+
+    Raises ValueError for settings that the model cannot follow.
+    """
+
+    settings_type = Settings
+    _settings: Settings
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        model: Model,
+        name: str = "tagger_ner",
+        *,
+        scorer: Optional[Callable] = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> None:
+        """Check the model and the settings, and keep them."""
+        self.vocab = vocab
+        self.model = model
+        self.name = name
+        self.cfg: dict[str, list[str]] = {"labels": []}
+        given = getattr(model, "name", repr(model))
+        if given != MODEL_NAME:
+            raise ValueError(
+                f'Component "{name}": expected a model of the architecture '
+                f"{TOKEN_TAGGER}, was given another, '{given}'. Set it in "
+                "[components.tagger_ner.model]."
+            )
+        check_function(f'Component "{name}"', "scorer", scorer)
+        self.scorer = scorer
+        self.settings = Settings(**settings)
+
+    @property
+    def decoder(self) -> Decoder:
+        """From scores to tags. None sets the one that fits the model."""
+        return self._settings.decoder or ("crf" if self.learns_transitions else "constrained")
+
+    @property
+    def learns_transitions(self) -> bool:
+        """Whether the model scores tags that follow each other."""
+        return learns_transitions(self.model)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -141,105 +189,6 @@ class WithLabels(TrainablePipe):
             for columns in tag_columns(scores.shape[1]):
                 scores[:, columns][:, number] = -numpy.inf
         return scores
-
-    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "WithLabels":
-        """Load the component from a folder.
-
-        exclude (Iterable[str]): What to leave as it is: "cfg", "model" or "vocab".
-
-        Raises ValueError if labels and weights do not belong together.
-        """
-        return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "WithLabels":
-        """Load the component from what to_bytes gave; see `from_disk`."""
-        return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
-
-    def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "WithLabels":
-        """Load the labels, then the weights, for which there are tags then.
-
-        If that fails, the former labels are there again.
-        """
-        former = {name: list(labels) for name, labels in self.cfg.items()}
-        try:
-            if "cfg" not in exclude:
-                self.cfg.clear()
-                self.cfg["labels"] = []
-            load(exclude=[*exclude, "model"])
-            if "model" not in exclude:
-                nO = len(tag_names(self.labels))
-                if (self.model.maybe_get_dim("nO") or nO) < nO:
-                    resize_output(self.model, nO)
-                load(exclude=[*exclude, "cfg", "vocab"])
-                self._check_weights(source)
-        except BaseException:
-            self.cfg.clear()
-            self.cfg.update(former)
-            raise
-        return self
-
-    def _check_weights(self, source: str) -> None:
-        own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
-        if own != len(self.labels):
-            raise ValueError(
-                f'Component "{self.name}": the weights in {source} are those of {own} labels, '
-                f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
-                'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
-            )
-
-
-class EntityTagger(WithSettings, WithLabels):
-    """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
-
-    As spaCy's ner does, it keeps entities that are there already, begins none with whitespace, and
-    lets none cross the boundary of a sentence, if there are sentences.
-
-    vocab (Vocab): The vocab of the pipeline.
-    model (Model): Built by spacy-multihash.TokenTagger.v1.
-    name (str): The name of the component in the pipeline.
-    scorer (Optional[Callable]): Scores a list of examples.
-    **settings (Any): Those of `Settings`, which are attributes too.
-
-    Raises ValueError for settings that the model cannot follow.
-    """
-
-    settings_type = Settings
-    _settings: Settings
-
-    def __init__(
-        self,
-        vocab: Vocab,
-        model: Model,
-        name: str = "tagger_ner",
-        *,
-        scorer: Optional[Callable] = None,
-        **settings: Any,  # noqa: ANN401
-    ) -> None:
-        """Check the model and the settings, and keep them."""
-        self.vocab = vocab
-        self.model = model
-        self.name = name
-        self.cfg: dict[str, list[str]] = {"labels": []}
-        given = getattr(model, "name", repr(model))
-        if given != MODEL_NAME:
-            raise ValueError(
-                f'Component "{name}": expected a model of the architecture '
-                f"{TOKEN_TAGGER}, was given another, '{given}'. Set it in "
-                "[components.tagger_ner.model]."
-            )
-        check_function(f'Component "{name}"', "scorer", scorer)
-        self.scorer = scorer
-        self.settings = Settings(**settings)
-
-    @property
-    def decoder(self) -> Decoder:
-        """From scores to tags. None sets the one that fits the model."""
-        return self._settings.decoder or ("crf" if self.learns_transitions else "constrained")
-
-    @property
-    def learns_transitions(self) -> bool:
-        """Whether the model scores tags that follow each other."""
-        return learns_transitions(self.model)
 
     def initialize(
         self,
@@ -444,6 +393,51 @@ class EntityTagger(WithSettings, WithLabels):
         if transitions is not None:
             transitions = (transitions / divisor).astype("float32")
         return entity_marginals(scores, lengths_of(docs), transitions, entities, constraints)
+
+    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
+        """Load the component from a folder.
+
+        exclude (Iterable[str]): What to leave as it is: "cfg", "model" or "vocab".
+
+        Raises ValueError if labels and weights do not belong together.
+        """
+        return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "EntityTagger":
+        """Load the component from what to_bytes gave; see `from_disk`."""
+        return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
+
+    def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "EntityTagger":
+        """Load the labels, then the weights, for which there are tags then.
+
+        If that fails, the former labels are there again.
+        """
+        former = {name: list(labels) for name, labels in self.cfg.items()}
+        try:
+            if "cfg" not in exclude:
+                self.cfg.clear()
+                self.cfg["labels"] = []
+            load(exclude=[*exclude, "model"])
+            if "model" not in exclude:
+                nO = len(tag_names(self.labels))
+                if (self.model.maybe_get_dim("nO") or nO) < nO:
+                    resize_output(self.model, nO)
+                load(exclude=[*exclude, "cfg", "vocab"])
+                self._check_weights(source)
+        except BaseException:
+            self.cfg.clear()
+            self.cfg.update(former)
+            raise
+        return self
+
+    def _check_weights(self, source: str) -> None:
+        own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
+        if own != len(self.labels):
+            raise ValueError(
+                f'Component "{self.name}": the weights in {source} are those of {own} labels, '
+                f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
+                'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
+            )
 
 
 def _farthest(scores: Array) -> float:
