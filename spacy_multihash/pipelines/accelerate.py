@@ -193,8 +193,8 @@ def accelerate(
     RETURNS (Acceleration): What was replaced, what was ours already, and what was left.
 
     Raises TypeError if nlp isn't a pipeline, and ValueError if its config refers to a missing
-    value, if keep_ner isn't a bool, or if texts isn't a list or has no tokens. Then nothing has
-    changed.
+    value, if keep_ner isn't a bool, if texts isn't a list or has no tokens, or if the pipeline
+    can't be copied to compare both. Then nothing has changed.
     """
     advice = "Load the pipeline first: accelerate(spacy.load(...))."
     check_type("accelerate", "nlp", nlp, Language, advice=advice)
@@ -204,7 +204,13 @@ def accelerate(
     if texts is None:
         return _accelerate(nlp, keep_ner)
     speed_sample(nlp, texts)  # raises an error before anything changes
-    before = deepcopy(nlp, {id(nlp.vocab): nlp.vocab})
+    try:
+        before = deepcopy(nlp, {id(nlp.vocab): nlp.vocab})
+    except Exception as error:  # code of others, which may raise anything
+        raise ValueError(
+            f"The pipeline can't be copied, to be measured beside the new one: {error}. Leave out "
+            "the texts."
+        ) from error
     done = _accelerate(nlp, keep_ner)
     return replace(done, gain=measure_gain(before, nlp, texts))
 

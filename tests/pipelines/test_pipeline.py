@@ -1,6 +1,7 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy
@@ -566,17 +567,24 @@ def test_real_pipeline_predicts_the_same(english: Language, shared: Path, tmp_pa
 # What is given, and what is shown
 
 
+def with_lock() -> Language:
+    nlp = spacy.blank("en")
+    vars(nlp)["lock"] = Lock()
+    return nlp
+
+
 @pytest.mark.parametrize(
     ("given", "settings", "message"),
     [
         ("en_core_web_md", {}, "nlp must be a Language, was: str. .*spacy.load"),
         (None, {}, "nlp must be a Language, was: NoneType"),
-        (spacy.blank("en"), {"keep_ner": "no"}, "keep_ner must be"),
+        (spacy.blank("en"), {"keep_ner": "no"}, "accelerate: keep_ner must be"),
         (spacy.blank("en"), {"texts": "Anna"}, "texts must be a list of texts, was: 'Anna'"),
+        (with_lock(), {"texts": ["Anna"]}, "can't be copied, .*lock.* Leave out the texts"),
     ],
 )
 def test_refusals(given: Any, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=f"accelerate: {message}"):
+    with pytest.raises((TypeError, ValueError), match=message):
         accelerate(given, **settings)
 
 
