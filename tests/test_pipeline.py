@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.cli.train import train as train_cli
 from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
 from spacy.tokens import Doc, DocBin, Span
-from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.training.pretrain import pretrain
@@ -135,11 +134,6 @@ def assert_learnt(nlp: Language) -> None:
     for text, ents in SENTENCES:
         found = [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents]
         assert found == ents
-
-
-def examples_of(nlp: Language, corpus: Path) -> list[Example]:
-    docs = DocBin().from_disk(corpus).get_docs(nlp.vocab)
-    return [Example(nlp.make_doc(doc.text), doc) for doc in docs]
 
 
 @pytest.fixture(scope="module")

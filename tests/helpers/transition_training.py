@@ -228,17 +228,17 @@ def annotate(draw: st.DrawFn, doc: Doc, kinds: Sequence[str]) -> None:
 
 
 @st.composite
-def examples(draw: st.DrawFn, labels: Sequence[str] = LABELS, *, wild: bool = True) -> Example:
+def examples(draw: st.DrawFn) -> Example:
     """Draw an example: gold entities, wrong ones, and what the predicted doc has already.
 
-    wild: Whether gold entities may be such that no action is right, and tokens may not align.
+    In some, gold entities may be such that no action is right, and tokens may not align.
     """
-    wild = wild and draw(st.integers(0, 3)) == 0
+    wild = draw(st.integers(0, 3)) == 0
     words, spaces = draw_text(draw, with_spaces=wild)
     reference = Doc(VOCAB, words=words, spaces=spaces)
     annotation = draw(st.sampled_from(["whole", "partial", "whole", "partial", "none"]))
     if annotation != "none":
-        kinds = [*labels, "outside", "outside"]
+        kinds = [*LABELS, "outside", "outside"]
         annotate(draw, reference, kinds if annotation == "whole" else [*kinds, *KNOWN])
     if wild and draw(st.booleans()):
         words, spaces = _cut_otherwise(draw, words, spaces)
@@ -249,13 +249,13 @@ def examples(draw: st.DrawFn, labels: Sequence[str] = LABELS, *, wild: bool = Tr
             within = not wild and reference[token.i].ent_iob_ == "I"
             token.is_sent_start = None if within else start
     if wild and draw(st.booleans()):
-        annotate(draw, predicted, [*labels, *["missing"] * 6, "blocked", "outside"])
+        annotate(draw, predicted, [*LABELS, *["missing"] * 6, "blocked", "outside"])
     example = Example(predicted, reference)
-    _add_wrong(draw, example, labels)
+    _add_wrong(draw, example)
     return example
 
 
-def _add_wrong(draw: st.DrawFn, example: Example, labels: Sequence[str]) -> None:
+def _add_wrong(draw: st.DrawFn, example: Example) -> None:
     """Add entities that are known to be wrong, none of which is right."""
 
     def aligned(spans: Iterable[Span], *, allow_overlap: bool) -> set[tuple[int, int, str]]:
@@ -268,7 +268,7 @@ def _add_wrong(draw: st.DrawFn, example: Example, labels: Sequence[str]) -> None
     spans = []
     for start in draw(st.lists(st.integers(0, max(len(doc) - 1, 0)), max_size=4)):
         end = min(start + draw(st.integers(1, 3)), len(doc))
-        label = draw(st.sampled_from(labels))
+        label = draw(st.sampled_from(LABELS))
         span = Span(doc, start, end, label=label)
         if start < end and not right & aligned([span], allow_overlap=True):
             spans.append(span)

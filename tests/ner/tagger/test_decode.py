@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache
-from itertools import product
 from typing import NamedTuple
 
 import numpy
@@ -14,6 +13,7 @@ from hypothesis.extra import numpy as arrays
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.ner.biluo import Constraints, may_follow, num_labels, tag_columns, tag_names
 from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf, decode_greedy
+from tests.helpers.linear_chain import valid_sequences
 
 SEED = 20170913
 
@@ -104,15 +104,7 @@ def sequences(length: int, nO: int) -> numpy.ndarray:
 
     They are sorted by the last tag, then the one before it, as decoders prefer them.
     """
-    allowed, outside = may_follow(nO).tolist(), (0,)
-    tags = [
-        inner[::-1]
-        for inner in product(range(nO), repeat=length)
-        if all(
-            allowed[before][after]
-            for before, after in zip(outside + inner[::-1], inner[::-1] + outside, strict=True)
-        )
-    ]
+    tags = sorted(valid_sequences(num_labels(nO), length), key=lambda tags: tags[::-1])
     return numpy.array(tags, dtype="int64").reshape(len(tags), length)
 
 
