@@ -119,35 +119,40 @@ def show_ratio(ratio: Ratio) -> str:
 def make_table(every: Sequence[Results]) -> str:
     """Make a table in Markdown of the rows of one or several results, without growth.
 
-    Results of several machines or versions of Python stand side by side.
+    The first results have a column for each arm. Results of other machines or versions of Python
+    have a single column: of our arms, the fastest.
     """
-    header = [""]
-    for results in every:
-        where = f"{results['cpu'].split()[0]}, Python {results['python'].rpartition('.')[0]}"
-        header += [f"spaCy, {where}", *(f"{arm}, {where}" for arm in RATIOS)]
-    names = dict.fromkeys(n for results in every for n in results["rows"] if "growth" not in n)
+    main, *others = every
+    header = ["", SPACY, *RATIOS]
+    for results in others:
+        cpu, python = results["cpu"].split()[0], results["python"].rpartition(".")[0]
+        header.append(f"{OURS}, {cpu.removesuffix('(R)')}, Python {python}")
     lines = [header, ["---", *["--:"] * (len(header) - 1)]]
-    for name in names:
-        rows = [results["rows"].get(name) for results in every]
-        label = next(row["label"] for row in rows if row)
-        lines.append([label, *(cell for row in rows for cell in make_cells(row))])
+    for name, row in main["rows"].items():
+        if "growth" not in name:
+            rows = (results["rows"].get(name) for results in others)
+            lines.append([row["label"], *make_cells(row), *map(fastest_cell, rows)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def make_cells(row: Row | None) -> Iterator[str]:
+def make_cells(row: Row) -> Iterator[str]:
     """Yield the cells of a row: spaCy's value, and the ratios of the other arms.
 
     If spaCy's was left out, our value stands in the place of its ratio.
     """
-    value = row["values"].get(SPACY) if row else None
-    yield show_value(value, row["unit"]) if row and value else ""
-    for arm in RATIOS:
-        if row and arm in row["ratios"]:
-            yield show_ratio(row["ratios"][arm])
-        else:
-            yield (
-                show_value(row["values"][arm], row["unit"]) if row and arm in row["values"] else ""
-            )
+    values = {arm: show_value(value, row["unit"]) for arm, value in row["values"].items()}
+    ratios = {arm: show_ratio(ratio) for arm, ratio in row["ratios"].items()}
+    for arm in (SPACY, *RATIOS):
+        yield (values | ratios).get(arm, "")
+
+
+def fastest_cell(row: Row | None) -> str:
+    """Write the ratio of our fastest arm, or its value if spaCy's was left out."""
+    if row is None:
+        return ""
+    arm = OUR_ADAM if OUR_ADAM in row["values"] else OURS
+    ratio = row["ratios"].get(arm)
+    return f"{ratio['median']:.2f}" if ratio else show_value(row["values"][arm], row["unit"])
 
 
 def describe_results(every: Sequence[Results]) -> str:
