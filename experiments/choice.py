@@ -13,9 +13,8 @@ import pandas
 
 from experiments.arms import CRF, SPACY
 from experiments.statistics import Cell, Runs
-from experiments.tables import CHOSEN, SIX, markdown, shown
+from experiments.tables import CHOSEN, NINE, markdown, shown
 
-NINE = (*SIX, "gum", "masakhaner-swa", "masakhaner-hau")
 SIZES = {"300 sentences": "-300", "1,000 sentences": "-1000", "whole": ""}
 # Arms of experiments/arms.py and experiments/plan.json.
 CANDIDATES = {

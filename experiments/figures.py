@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.arms import SPACY
-from experiments.choice import NINE, SIZES
+from experiments.choice import SIZES
 from experiments.statistics import Cell, Estimate, Runs
-from experiments.tables import CHOSEN, CHOSEN_FEW
+from experiments.tables import CHOSEN, CHOSEN_FEW, NINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
