@@ -234,7 +234,14 @@ def load_pipeline(
     except OSError as error:
         raise ValueError(
             f"There is no pipeline '{model}'. Expected {expected}. spaCy says: {error}"
+            f"{_download(model)}"
         ) from error
+
+
+def _download(name: Union[str, Path]) -> str:
+    """Say how to install a pipeline, if its name is like those of spaCy's own."""
+    is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
+    return f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
 
 
 @contextmanager
@@ -286,6 +293,7 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
     except OSError as error:
         raise FileNotFoundError(
             f"Cannot load the vectors of {name}: expected {expected}. Check the name. {error}"
+            f"{_download(name)}"
         ) from error
     # Vectors of floret have rows, but no keys: their number of keys is -1.
     if not len(vocab.vectors) or not vocab.vectors.n_keys:

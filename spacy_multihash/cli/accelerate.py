@@ -32,7 +32,7 @@ def accelerate_cli(
     ),
     code: Optional[Path] = CODE,
 ) -> None:
-    """Put our faster layers and recognizer into a trained pipeline.
+    """Make a trained pipeline faster.
 
     Our layers replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all
     components, disabled ones too. batch_ner replaces spaCy's ner. They have the same weights.

@@ -158,5 +158,5 @@ def _show(result: Result, output: Path) -> None:
         msg.fail(
             f"{len(result.errors):,} of {total} failed",
             "\n".join(error.name for error in result.errors)
-            + "\nCorrect them and start the command again: it does those without output.",
+            + "\nCorrect them and start the command again: it repeats only the shards that failed.",
         )

@@ -1,4 +1,4 @@
-"""`python -m spacy multihash calibrate`: make the probabilities of entities truer."""
+"""`python -m spacy multihash calibrate`: correct a recognizer's probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -56,7 +56,7 @@ def calibrate_cli(
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT and PNG if they exist"),
     code: Optional[Path] = CODE,
 ) -> None:
-    """Make the probabilities of a recognizer truer.
+    """Correct a recognizer's probabilities.
 
     Of all entities with a probability of 0.8, about 80 % should be right. The command finds the
     temperature with the lowest log loss on DATA, for a component batch_ner or tagger_ner, and

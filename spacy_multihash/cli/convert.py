@@ -37,12 +37,12 @@ SHOWN_LINES = 3
 DEFAULT = Reading()
 # What became of lines with a problem. All others are left out.
 _FATES = {
-    ODD_TAG: "Read as B-",
+    ODD_TAG: "",
     GLUED: "Read as one token",
     TRIMMED: "Trimmed",
     REJECTED: f"Put into doc.spans[{INCORRECT_SPANS!r}], not doc.ents",
 }
-_NAMES = {"conll": "in the style of CoNLL", "jsonl": "lines of JSON", "csv": "CSV"}
+_NAMES = {"conll": "CoNLL", "jsonl": "JSON lines", "csv": "CSV"}
 
 
 @dataclass
@@ -124,7 +124,7 @@ def convert_cli(
 ) -> None:
     """Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.
 
-    CoNLL has a token and its tag a line, with tags of IOB1, IOB2 or BILUO, and blank lines between
+    CoNLL has a token and its tag on each line; tags are IOB1, IOB2 or BILUO. Blank lines separate
     sentences. JSON lines, or one JSON array, have a "text" each, with "spans" of entities as
     Prodigy writes them, with a "label" of entities or texts as doccano does, or with "cats", or
     "tokens" with "ner_tags" as Hugging Face does. CSV has a header with a column of texts and one
@@ -246,7 +246,7 @@ def _check_folder(output: Path, names: Sequence[str], *, force: bool) -> None:
 def _show(done: Conversion) -> None:
     """Print what was written, and what is wrong with lines."""
     source, splits = done.source, list(done.splits.values())
-    scheme = f" with tags of {source.scheme}" if isinstance(source, TaggedTokens) else ""
+    scheme = f" with {source.scheme} tags" if isinstance(source, TaggedTokens) else ""
     msg.info(f"{source.path} is {_NAMES[source.format]}{scheme}")
     rows = [
         ("documents", *(f"{split.docs:,}" for split in splits)),
@@ -282,5 +282,6 @@ def summarize_problems(source: Source) -> list[tuple[str, list[str]]]:
         count = f"{len(problems):,}"
         if isinstance(source, AnnotatedTexts) and what.startswith("entity"):
             count += f" of {sum(len(text.spans) for text in source.texts):,}"
-        summary.append((f"{_FATES.get(what, 'Left out')}: {what} ({count})", lines))
+        title = ": ".join(filter(None, [_FATES.get(what, "Left out"), what]))
+        summary.append((f"{title} ({count})", lines))
     return summary

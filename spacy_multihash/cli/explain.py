@@ -301,7 +301,7 @@ def show_effects(effects: Sequence[Effect]) -> None:
         ],
         aligns="llrlrr",
     )
-    msg.text("Each mean stands with its standard error, which one entity does not have.")
+    msg.text("± is the standard error; a single entity has none.")
 
 
 def draw_effects(path: Path, effects: Sequence[Effect]) -> None:

@@ -3,8 +3,9 @@
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from importlib import metadata
 from pathlib import Path
 from shlex import join as shell_join
@@ -82,7 +83,6 @@ UNRELIABLE = "Don't rely on the probabilities"
 MIN_CALIBRATED = 100  # entities of dev
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
-_MISSING = object()
 # A message that asks for an option of convert.
 _OPTION = re.compile(
     r"(--(?:offsets|docs|labels) [\w,-]+)|[Nn]ame (?:the|another) |separates several"
@@ -321,12 +321,19 @@ def write_config(
 
 def check_overrides(overrides: Mapping[str, Any], config: Config) -> None:
     """Raise ValueError for settings that a complete config doesn't have."""
+    known = list(_settings(config))
     for name in overrides:
-        section: Any = config
-        for key in name.split("."):
-            section = section.get(key, _MISSING) if isinstance(section, dict) else _MISSING
-        if section is _MISSING:
-            raise ValueError(f"--{name} is no option, and no setting of the config. Correct it.")
+        if name not in known:
+            near = [f" Did you mean --{other}?" for other in get_close_matches(name, known, 1)]
+            raise ValueError(f"There's no option or setting --{name}.{''.join(near)}")
+
+
+def _settings(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield the names of all sections and settings, such as training.seed."""
+    for name, value in section.items():
+        yield f"{prefix}{name}"
+        if isinstance(value, dict):
+            yield from _settings(value, f"{prefix}{name}.")
 
 
 def summarize_config(run: Run) -> str:

@@ -13,16 +13,16 @@ from spacy.cli._util import app
 from typer.core import TyperGroup
 from typer.main import get_command
 
-HELP = """Multi hash and multi lookup embeddings.
+HELP = """Make spaCy pipelines faster and smaller, and train compact ones.
 
 DOCS: python -m pydoc spacy_multihash
 """
 # The first line of each command's help. The command NAME is the function or group NAME_cli of the
 # module of that name, with underscores.
 COMMANDS = {
-    "accelerate": "Put our faster layers and recognizer into a trained pipeline.",
+    "accelerate": "Make a trained pipeline faster.",
     "apply": "Apply a pipeline to a large corpus, in a folder of shards.",
-    "calibrate": "Make the probabilities of a recognizer truer.",
+    "calibrate": "Correct a recognizer's probabilities.",
     "compress": "Make the files of a trained pipeline small.",
     "convert": "Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.",
     "corpus-stats": "Count documents, entities and attributes of a corpus.",

@@ -126,9 +126,10 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
         ("embedding", "seed", "symbols", "in shared rows", "frequent", "mean", "important"),
         summaries,
     )
+    times = "" if ranking.share == 1 else f"{ranking.share:g} times "
     msg.text(
         f"Frequent: symbols that occur {ranking.min_freq} times or more. Mean: their mean "
-        f"importance. Important: frequent symbols of at least {ranking.share:g} times the mean."
+        f"importance. Important: frequent symbols of at least {times}the mean."
     )
     show_table(
         "Rows that it has, and a rule of thumb for this corpus",

@@ -62,7 +62,7 @@ OVERLAP = "entity that overlaps a longer or an earlier one"
 WRONG_TEXT = "entity whose own text is another than that at its offsets"
 REJECTED = "entity that was rejected"
 UNSURE = f'entity whose "answer" is neither "{ACCEPT}" nor "{REJECT}"'
-ODD_TAG = "I- tag that continues no entity"
+ODD_TAG = "I- tags without a B- before them, read as B-"
 GLUED = "token with a blank in it"
 
 # The group of doc.spans that rejected entities are put into, for incorrect_spans_key of batch_ner.

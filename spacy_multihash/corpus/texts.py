@@ -51,7 +51,7 @@ class BadLines:
         """Raise ValueError with the first errors and their number, if there are any."""
         shown = self._errors[:_SHOWN_ERRORS]
         if len(self._errors) > len(shown):
-            shown.append(f"These are the first of {len(self._errors):,} lines that are wrong.")
+            shown.append(f"{len(self._errors):,} lines are wrong; these are the first five.")
         if shown:
             raise ValueError("\n".join(shown))
 
@@ -368,12 +368,12 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
 
     Raises ValueError if it has none, or one that UTF-8 cannot write.
     """
-    text = record.get("text")
+    if "text" not in record:
+        keys = " and ".join(", ".join(json.dumps(key) for key in record).rsplit(", ", 1))
+        raise ValueError(f'{where}: no "text" in the line (it has {keys or "nothing"}). Add it.')
+    text = record["text"]
     if not isinstance(text, str):
-        raise ValueError(
-            f'{where}: expected a string as "text", found {text!r} among the keys '
-            f"{', '.join(map(repr, record))}. Correct the line."
-        )
+        raise ValueError(f'{where}: expected a string as "text", found {text!r}. Correct the line.')
     try:
         text.encode()
     except UnicodeEncodeError as error:

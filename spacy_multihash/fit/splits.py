@@ -2,11 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from spacy.tokens import Doc
 
+from ..corpus.conll import DOCSTART
 from ..corpus.convert import split_items
 from ..corpus.statistics import CorpusStats
+from ..corpus.texts import read_lines
 from .report import labels_of
 from .run import Options
 
@@ -24,11 +27,20 @@ def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, lis
     if number < MIN_DOCS:
         raise ValueError(
             f"{options.data} has {number} {'document' if number == 1 else 'documents'}, and fit "
-            f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test. To "
-            "make a document of each sentence of CoNLL: convert --docs sentences"
+            f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test."
+            f"{_by_sentence(options.data)}"
         )
     parts = split_items(docs["train"], shares, options.seed, _words)
     return {**docs, **parts}
+
+
+def _by_sentence(path: Path) -> str:
+    """Say how to make more documents, if lines -DOCSTART- separate them."""
+    if path.suffix == ".spacy" or not path.is_file():
+        return ""
+    has_marks = any(line.startswith(DOCSTART) for _, line in read_lines(path))
+    advice = " To make a document of each sentence of CoNLL: convert --docs sentences"
+    return advice if has_marks else ""
 
 
 def _words(doc: Doc) -> tuple[str, ...]:

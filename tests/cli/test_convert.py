@@ -40,7 +40,7 @@ def read(path: Path) -> list[Doc]:
 def test_conll_becomes_a_file_that_training_reads(tmp_path: Path) -> None:
     result = invoke(write(tmp_path, CONLL, "my.conll"), tmp_path / "new" / "my.spacy")
     assert result.exit_code == 0, result.output
-    assert "my.conll is in the style of CoNLL with tags of IOB1" in said(result)
+    assert "my.conll is CoNLL with IOB1 tags" in said(result)
     assert "documents 1 tokens 4 entities 2 ORG 1 PER 1" in said(result)
     assert "⚠" not in result.output
     (example,) = Corpus(tmp_path / "new" / "my.spacy")(spacy.blank("en"))
@@ -59,7 +59,8 @@ def test_options_of_conll_reach_the_reader(tmp_path: Path) -> None:
 
 
 def test_a_file_without_blank_lines_is_pointed_out_and_cut(tmp_path: Path) -> None:
-    path = write(tmp_path, "It O\nrains O\n. O\nAnna B-PER\n" * 300, "my.conll")
+    lines = "".join(f"It O\nrains O\n{i} O\nAnna B-PER\n" for i in range(300))
+    path = write(tmp_path, lines, "my.conll")
     result = invoke(path, tmp_path / "my.spacy")
     assert "A sentence has 1,200 tokens" in said(result) and "--docs 100" in said(result)
     result = invoke(path, tmp_path / "split", "--split", "0.8,0.2")
@@ -73,10 +74,16 @@ def test_a_file_without_blank_lines_is_pointed_out_and_cut(tmp_path: Path) -> No
 def test_numbers_of_tags_are_named(tmp_path: Path) -> None:
     path = write(tmp_path, '{"tokens": ["Anna", "met"], "ner_tags": [1, 0]}\n', "my.jsonl")
     result = invoke(path, tmp_path / "my.spacy", "--labels", "O, B-PER")
-    assert "is lines of JSON with tags of IOB2" in said(result)
+    assert "is JSON lines with IOB2 tags" in said(result)
     assert "entities 1 PER 1" in said(result)
     result = invoke(path, tmp_path / "my.spacy", "--labels", "O, B-PER")
     assert "exists. Give another OUTPUT, or --force" in said(result)
+
+
+def test_odd_tags_are_shown(tmp_path: Path) -> None:
+    path = write(tmp_path, "Anna B-PER\n\nBob I-PER\n", "my.conll")
+    result = invoke(path, tmp_path / "my.spacy")
+    assert "⚠ I- tags without a B- before them, read as B- (1)" in said(result), result.output
 
 
 def test_what_is_left_out_is_shown_with_its_lines(tmp_path: Path) -> None:
@@ -144,7 +151,7 @@ def test_all_wrong_lines_are_counted_in_one_run(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert all(f"my.conll:{line}: expected a token" in said(result) for line in range(2, 7))
     assert "my.conll:7" not in said(result)
-    assert "These are the first of 8 lines that are wrong." in said(result)
+    assert "8 lines are wrong; these are the first five." in said(result)
 
 
 def test_csv_is_split_with_a_seed(tmp_path: Path) -> None:

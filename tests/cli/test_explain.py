@@ -101,7 +101,9 @@ def test_corpus_with_other_labels_is_refused_and_labels_left_out_are_named(
     assert "The corpus has no gold entities to explain. Give one that has some. Of those" in message
     assert re.search("3 have labels that .*_ner does not know .person; it knows GPE, PER", message)
     docs[0].set_ents([Span(docs[0], 0, 1, label="PER")])
-    result = invoke(model, "--corpus", write_corpus(tmp_path / "dev.spacy", docs), "--json")
+    corpus = write_corpus(tmp_path / "dev.spacy", docs)
+    assert "a single entity has none." in said(invoke(model, "--corpus", corpus))
+    result = invoke(model, "--corpus", corpus, "--json")
     assert result.exit_code == 0, result.output
     assert {effect["entities"] for effect in json.loads(result.stdout)} == {1}
     assert re.search("Gold entities are left out: 2 have labels that .*person", said(result))

@@ -114,6 +114,7 @@ def test_text_is_read_from_elsewhere(way: str, folder: Path, tmp_path: Path) -> 
         (["model", "--file", "nowhere.txt"], "No such file or directory: 'nowhere.txt'"),
         (["model", "text.txt"], "text.txt is a file. .* give --file text.txt"),
         (["nowhere", "x"], "There is no pipeline 'nowhere'"),
+        (["nb_core_news_sm", "x"], "There is no .* python -m spacy download nb_core_news_sm"),
         (
             ["training", "x"],
             "training is the folder of a training. Give the .*-best",

@@ -441,7 +441,6 @@ LINES = {
     '{"text": "hi \\ud83d"}': r".* found '\\ud83d' at position 3, .* half of a",
     "{": r"a JSON object on each line, found '\{'",
     '[{"text": "a"}]': "a JSON object on each line, found",
-    '{"words": ["a"]}': """a string as "text", found None among .*'words'""",
     '{"text": "a", "spans": 3}': 'as "spans" something like .*; found 3',
     '{"text": "a", "cats": ["A"]}': r'as "cats" something like .*; found \[',
     '{"text": "a", "cats": {"A": 2}}': "true, false or a number from 0 to 1",
@@ -463,8 +462,14 @@ TOKENS = {
     '{"tokens": ["a"], "ner_tags": [1]}': "the tags are numbers.*--labels O,B-PER",
     "[1": "expected a JSON object",
 }
+TEXTLESS = {
+    '{"words": ["a"]}': r'no "text" in the line \(it has "words"\)',
+    '{"data": "a", "entities": []}': r'no "text" in the line \(it has "data" and "entities"\)',
+    "{}": r'no "text" in the line \(it has nothing\)',
+}
 GOOD, GOOD_TOKENS = '{"text": "a", "label": "A"}', '{"tokens": ["a"], "ner_tags": ["O"]}'
 CASES += [("my.json", f"{GOOD}\n{x}\n", f":2: expected {error}") for x, error in LINES.items()]
+CASES += [("my.json", f"{GOOD}\n{x}\n", f":2: {error}") for x, error in TEXTLESS.items()]
 CASES += [("my.json", f"{GOOD_TOKENS}\n{x}\n", f":2: {error}") for x, error in TOKENS.items()]
 
 

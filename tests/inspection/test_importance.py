@@ -279,6 +279,8 @@ def test_command_shows_both_ends_and_prints_json(folder: Path) -> None:
     result = invoke(*args, "--sort", "norm", "--share", 2)
     assert result.exit_code == 0, result.output
     lines = list(lines_of(result))
+    assert "at least 2 times the mean." in " ".join(lines)
+    assert "symbols of at least the mean." in " ".join(lines_of(invoke(*args)))
     ranking = Ranking(sort="norm", top=3, min_freq=2, share=2)
     found = importance(folder / "model", folder / "docs.spacy", ranking)
     for each in found:

@@ -218,6 +218,7 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     assert f"{damaged} failed: ValueError: " in said(result)
     assert f"{damaged}:1: expected a JSON object on each line" in said(result)
     assert f"1 of {len(NAMES)} shards failed {damaged}" in said(result)
+    assert "it repeats only the shards that failed." in said(result)
     assert len(contents(tmp_path / "out")) == len(NAMES) - 1
     damaged.write_bytes(whole)
     result = invoke(model, shards, tmp_path / "out")
