@@ -130,5 +130,6 @@ def write_formats(page: str, folder: Path) -> None:
     names = {"conll": "my.conll", "json": "my.jsonl", "csv": "my.csv"}
     for block in blocks(page):
         if block.kind in names:
-            # Some documents more than the page shows, so that there are enough to split.
-            (folder / names[block.kind]).write_text(f"{block.text}\n" * 30, "utf8")
+            # More documents than the page shows, of other towns, so that there are enough to split.
+            texts = [block.text.replace("Rome", f"R{i:02}e") for i in range(30)]
+            (folder / names[block.kind]).write_text("\n".join([*texts, ""]), "utf8")
