@@ -52,8 +52,8 @@ def main(
     80 % of them. Before they are timed, arms are checked to find the same entities and vectors.
     """
     if what == [REPORT]:
-        measured = sorted(RESULTS.glob("3.*.json"), key=lambda path: path.stem)
-        report(measured if output is None else [output])
+        paths = sorted(RESULTS.glob("3.*.json"), key=lambda path: path.stem)
+        report(paths if output is None else [output])
         msg.good("Put the results into the docs")
         return
     names = [name for name in CASES if not what or any(is_in(name, part) for part in what)]

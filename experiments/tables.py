@@ -103,7 +103,7 @@ MIN_FREQS = {
 RECOMMENDED = {
     "recommended": CHOSEN,
     "recommended, without n-grams": "recipe",
-    "recommended, 3 MB": "small",
+    "small (below 1 MB compressed)": "small",
     "regularized (batch_ner)": "regularized",
     "the report's": HASH,
     "the report's, spaCy's ner": "ner",

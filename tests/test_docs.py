@@ -67,6 +67,7 @@ def write_vectors(path: Path, words: list[str], width: int) -> spacy.Language:
 def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a folder with what pages take for given: corpora, a config, trained pipelines."""
     folder = tmp_path_factory.mktemp("docs") / "ground"
+    shutil.copytree(ROOT / "configs", folder / "configs")
     for part in ("corpus", "vectors", "training"):
         (folder / part).mkdir(parents=True)
     for name in ("train", "dev", "test"):
