@@ -295,7 +295,7 @@ def _per_attribute(
 ) -> tuple[List[int], List[int]]:
     """Give the number of hashes and the seed of each attribute.
 
-    Raises ValueError for a list that does not have one entry per attribute.
+    Raises ValueError unless each list has an entry per attribute.
     """
     if not isinstance(num_hashes, (list, tuple)):
         num_hashes = [num_hashes] * len(names)

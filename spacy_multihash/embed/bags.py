@@ -1,4 +1,4 @@
-"""From unique tokens to vectors, where a token may have several symbols, as n-grams."""
+"""Embed unique tokens that may have several symbols, such as n-grams."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -25,19 +25,19 @@ BagLayer = Model[Ragged, Floats2d]
 def embed_columns(layer: AttrsLayer, columns: Sequence[Column], bags: Sequence[bool]) -> DocsLayer:
     """Hand a layer the symbols of unique tokens, column by column.
 
-    Columns of which a token has one symbol are (U,) uint64. The others are Ragged: (M,) uint64 with
+    Columns with a single symbol per token are (U,) uint64. The others are Ragged: (M,) uint64 with
     lengths (U,) int32.
 
     unique tokens, U of them -> vectors (U, nO) float32, with the length U.
 
     layer (AttrsLayer): Takes the list of columns, or ids (U, A) without bags, and gives (U, nO).
     columns (Sequence[Column]): Ids of attributes, and names of features.
-    bags (Sequence[bool]): Whether a token may have several symbols in each of them.
+    bags (Sequence[bool]): For each column, whether a token may have several symbols.
     """
     settings = (tuple(columns), tuple(bags))
     if any(bags):
         return Model(NAME, bound(forward, *settings), init=partial(init, *settings), layers=[layer])
-    # The nodes are a file format: models without bags have those that they had before bags.
+    # The nodes are a file format: models without bags keep the nodes from before bags existed.
     extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(list(columns)))
     to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
     side_by_side: Model[Ragged, Ragged] = with_array(layer)  # type: ignore[misc]

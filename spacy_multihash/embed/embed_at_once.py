@@ -1,9 +1,9 @@
-"""The vectors of tokens in prediction, in one compiled call.
+"""Embed tokens in prediction, in a single compiled call.
 
-If all columns are hashed, the call stands for all layers of `embed_docs`: unique tokens,
-attributes, rows, tables, mix and dropout. If symbols are looked up, or a token has several, it
-stands for the tables and the mix. The layers stay as they are, are read anew in each call, and
-compute in training, on GPUs, and beside static vectors.
+If all columns are hashed, the call replaces all layers of `embed_docs`: unique tokens, attributes,
+rows, tables, mix and dropout. If symbols are looked up, or a token has several, it replaces the
+tables and the mix. The layers don't change, and each call reads them. Training, GPUs and static
+vectors use the layers themselves.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from .unique_tokens import Column
 
 
 class _Embedding(NamedTuple):
-    """What the layers compute with: the ids of A attributes, their tables, and the mix."""
+    """Inputs of the call: the ids of A attributes, their tables, and the mix."""
 
     attrs: list[Any]
     tables: list[Array]
@@ -66,7 +66,7 @@ def forward(
 
 
 def _read(model: Model) -> Optional[_Embedding]:
-    """Read the layers, or return None if they are others than hashed columns and a mix."""
+    """Read the layers, or return None unless they are hashed columns and a mix."""
     with_unique = model.layers[0]
     embed, mixed = with_unique.layers[0].layers
     if len(embed.layers) != 3 or model.ops.xp is not numpy:
@@ -144,5 +144,5 @@ def forward_columns(
 
 
 def _finds_rows(column: Model) -> bool:
-    """Tell whether a column hashes its symbols or looks them up, without weights of rows."""
+    """Check if a column hashes or looks up its symbols, without importance."""
     return any(has_layers(column, rows, TABLE_EMBED) for rows in (HASH_NAME, LOOKUP_NAME))

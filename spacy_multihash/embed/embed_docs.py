@@ -48,30 +48,28 @@ def embed_docs(
 ) -> Model[list[Doc], list[Floats2d]]:
     """Build an embedding of docs from the layers that embed their attributes.
 
-    Each distinct token of a batch is embedded once. The vectors of its attributes, and its static
-    vector if there is one, stand side by side and are mixed to the final width. All tokens that
-    are equal to it get the result.
+    Each unique token of a batch is embedded once, and all equal tokens get the result. The vectors
+    of its attributes, and any static vector, are concatenated and mixed to the final width.
 
     name (str): Name of the model, by which callbacks and users find it.
     layers (list[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, nO) float32.
-    width (int): Width of the resulting vectors, and of the static ones.
+    width (int): Width of the resulting and the static vectors.
     include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     pinned (Mapping[str, list]): The settings that decide the rows of symbols, by their names in the
         config, each with one value per attribute. "attrs" holds the names of the attributes and
-        features. The root keeps the settings, so that it refuses weights that were trained with
-        others.
-    table_dropout (bool): Whether training also drops entries of each attribute's vectors, by one
-        mask for all tokens of a batch.
+        features. The root keeps the settings, and raises an error for weights trained with other
+        settings.
+    table_dropout (bool): Whether training also drops entries of each attribute's vectors, with the
+        same mask for all tokens of a batch.
     reduce (Reduce): Whether the vectors of several symbols of a token are summed or averaged.
     count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
-    vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors in the
-        place of the vocab's.
+    vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors
+        instead of the vocab's.
 
-    Raises ValueError for a width or a number of pieces that is out of range, and for an
-    include_static_vectors or a table_dropout that is no bool, and for vectors that are no
-    MetaVectors, or are asked for beside static ones.
+    Raises ValueError if a setting is out of range or has the wrong type, or if vectors isn't a
+    MetaVectors block or is combined with include_static_vectors.
     """
     where, advice = f"Embedding layer '{name}'", "Change it in the config. Recommended: 64 to 300."
     check_whole(where, "width", width, 1, MAX_SIZE, advice=advice)
@@ -106,7 +104,7 @@ def embed_docs(
         vectors = cast(Model[list[Doc], Ragged], static)
     if vectors is not None:
         embed = concatenate(embed, cast(DocsLayer, vectors))
-    # The width of rows side by side is that of their tables, which are read at initialization.
+    # Concatenated rows are as wide as their tables, which are read at initialization.
     mixed: list[Model] = [*symbol_layers, *([] if vectors is None else [vectors])]
     has_width = all(layer.has_dim("nO") for layer in mixed)
     nI = sum(layer.get_dim("nO") for layer in mixed) if has_width else None
@@ -131,7 +129,7 @@ def embed_docs(
     )
     model.name = name
     model._func = bound(embed_at_once, model._func)
-    # The root is loaded first: it refuses weights of other settings before any node has taken them.
+    # The root is loaded first: it rejects weights of other settings before any node loads them.
     for setting, values in pinned.items():
         model.attrs[setting] = Pinned(list(values))
     model.set_dim("nO", width)
@@ -150,7 +148,7 @@ def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> 
 
 
 def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
-    """Name the settings of several tables: nothing for other embeddings."""
+    """Name the settings of MetaVectors, if there are any."""
     if vectors is None:
         return {}
     return {
@@ -161,7 +159,7 @@ def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
 
 
 def _pinned_bags(with_bags: list[bool], **settings: Union[str, bool]) -> dict[str, list]:
-    """Name the settings of features with several symbols: nothing for models without any."""
+    """Name the settings of features with several symbols, if there are any."""
     if not any(with_bags):
         return {}
     return {
@@ -174,15 +172,14 @@ def _pinned_bags(with_bags: list[bool], **settings: Union[str, bool]) -> dict[st
 
 
 def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
-    """Let spaCy's StaticVectors layer be initialized and run only if there are vectors to read.
+    """Make spaCy's StaticVectors layer raise an error if there are no vectors to read.
 
-    Without this check, an attempt without vectors would leave the layer with a vector width of 0.
-    A later attempt with vectors would then fail as well. Unknown symbols have a vector of zeros
-    from tables of n-grams (floret) too. The layer itself is returned, with its `init` and its
-    forward function replaced.
+    Without this check, initializing without vectors would set the vector width to 0, and
+    initializing with vectors would fail later. Unknown symbols get zeros from floret tables too.
+    Returns the layer itself, with its `init` and its forward function replaced.
 
     Raises ValueError at initialization and in each call if the vocab of the docs has no vectors,
-    and at initialization for weights beyond the memory.
+    and at initialization if the weights don't fit in memory.
     """
     static_vectors.init = partial(init_vectors, static_vectors.init)
     static_vectors._func = bound(forward_vectors, static_vectors._func)
@@ -195,9 +192,9 @@ def forward_vectors(
     docs: list[DocLike],
     is_train: bool,
 ) -> tuple[Ragged, Callable]:
-    """Embed the vectors, with zeros for symbols that the vocab has no string of.
+    """Embed the vectors, with zeros for symbols whose string isn't in the vocab.
 
-    A table of n-grams would ask for the string, and raise KeyError. Only predictions meet them.
+    A floret table would look up the string and raise KeyError. Only predictions see them.
     """
     if not docs:
         return embed_vectors(model, docs, is_train)
@@ -247,7 +244,7 @@ def init_vectors(
 def forward_dropout(
     model: Model[Ragged, Ragged], X: Ragged, is_train: bool
 ) -> tuple[Ragged, Callable]:
-    """Drop as thinc does, which would lose the width of a Ragged without rows."""
+    """Apply thinc's dropout, but keep the width of a Ragged without rows."""
     if not len(X.dataXd):
         return X, lambda dY: dY
     return thinc_dropout(model, X, is_train)

@@ -1,4 +1,4 @@
-"""What embeddings read of tokens: spaCy's attributes, and features that are made from them.
+"""The inputs of embeddings: spaCy's attributes, and features that are made from them.
 
 | name        | feature                                                     | symbols of a token |
 |-------------|-------------------------------------------------------------|--------------------|
@@ -34,25 +34,25 @@ Attrs = Union[List[str], List[int], List[Union[str, int]]]
 MORPH = "MORPH"
 EXTENSION = "_."  # an extension attribute's name begins with it
 MAX_NGRAM = 20  # characters
-# Before the text of a value that is no string, so that 1 is not "1".
+# Prefix of values that aren't strings, so that 1 differs from "1".
 NO_STRING = "\x1f"
 
 _WHERE = "Embedding layer"  # in messages
 _EACH_OF_ATTRS = "each of attrs"
 _OR_A_FEATURE = ", or a feature such as ORTH[:2], LOWER{3,5}, MORPH[Case] or _.gazetteer"
-# spaCy's NAMES does not invert its IDS, which have gaps. The id 0 is that of "", no attribute.
+# spaCy's NAMES doesn't invert its IDS, which have gaps. The id 0 is "", which isn't an attribute.
 _NAME_OF = {attr: name for name, attr in IDS.items() if attr}
 
-_SIGNS = re.compile(r"[\[\]{}.:,]")  # a name with one of them is none of spaCy's attributes
+_SIGNS = re.compile(r"[\[\]{}.:,]")  # spaCy's attributes don't have these characters
 _NUMBER = "-?[0-9]{1,9}"
 _SLICE = re.compile(rf"({_NUMBER})?:({_NUMBER})?")
 _ORDERS = re.compile(r"([0-9]{1,9})(?:,([0-9]{1,9}))?")
 
-# Attributes that components set. All others are those of the word.
+# Attributes that components set. All others depend on the word alone.
 _SET_BY_COMPONENTS = {"DEP", "ENT_ID", "ENT_IOB", "ENT_KB_ID", "ENT_TYPE", "HEAD", "LEMMA"}
 _SET_BY_COMPONENTS |= {"MORPH", "POS", "SENT_START", "TAG"}
 _LOGGER = logging.getLogger("spacy")  # which spacy train prints
-# Tokens of training after which a feature with one value is pointed out.
+# Number of training tokens after which we warn of features with a single value.
 _TOKENS_TO_JUDGE = 1000
 
 
@@ -61,7 +61,7 @@ def attr_id(attr: Union[str, int], *, setting: str = _EACH_OF_ATTRS) -> int:
 
     setting (str): Name of the setting in the config, for messages.
 
-    Raises ValueError for an attribute that spaCy does not know.
+    Raises ValueError if spaCy doesn't know the attribute.
     """
     number = intify_attr(attr) if isinstance(attr, str) or is_whole(attr, 1) else None
     if number is None or number not in _NAME_OF:
@@ -74,7 +74,7 @@ def attr_id(attr: Union[str, int], *, setting: str = _EACH_OF_ATTRS) -> int:
 
 
 def attr_name(attr: Union[str, int], *, setting: str = _EACH_OF_ATTRS) -> str:
-    """Find the name of a token attribute; arguments and errors are those of attr_id."""
+    """Find the name of a token attribute; see attr_id for arguments and errors."""
     return _NAME_OF[attr_id(attr, setting=setting)]
 
 
@@ -83,7 +83,7 @@ def attr_names(attrs: Attrs) -> list[str]:
 
     The name of a feature beyond spaCy's attributes is in its shortest form: see `Feature`.
 
-    Raises ValueError for what is no list, for an empty list, and for a name that is neither.
+    Raises ValueError if attrs isn't a list, is empty, or has an unknown name.
     """
     if not is_list(attrs) or not attrs:
         advice = 'Recommended: ["NORM", "PREFIX", "SUFFIX", "SHAPE"].'
@@ -108,11 +108,11 @@ class Slice:
     stop: Optional[int]
 
     def pieces(self, text: str) -> list[str]:
-        """Cut the slice, which is empty where the text is too short for it."""
+        """Cut the slice. It's empty if the text is too short."""
         return [text[self.start : self.stop]]
 
     def __str__(self) -> str:
-        """Write the slice without zeros and blanks that say nothing."""
+        """Write the slice in its shortest form."""
         start, stop = ("" if end is None else end for end in (self.start, self.stop))
         return f"[{start}:{stop}]"
 
@@ -121,14 +121,14 @@ class Slice:
 class Ngrams:
     """All n-grams of `low` to `high` characters of a text between < and >.
 
-    A text that is shorter than `low`, with its marks, is one n-gram as a whole.
+    If the text and its marks are shorter than `low`, they're a single n-gram.
     """
 
     low: int
     high: int
 
     def pieces(self, text: str) -> list[str]:
-        """List the n-grams, shorter ones first, each as often as it occurs."""
+        """List the n-grams, shortest first, each as often as it occurs."""
         marked = f"<{text}>"
         size = len(marked)
         if size < self.low:
@@ -154,7 +154,7 @@ class MorphValue:
     feature: str
 
     def pieces(self, text: str) -> list[str]:
-        """Find the value. It is empty where the analysis does not have the feature."""
+        """Find the value. It's empty if the analysis lacks the feature."""
         for feature, _, value in (pair.partition("=") for pair in text.split("|")):
             if feature == self.feature:
                 return [value]
@@ -212,13 +212,13 @@ def parse_feature(
     setting: str = _EACH_OF_ATTRS,
     advice: str = CHANGE_IT,
 ) -> Optional[Feature]:
-    """Read the name of a feature; None for what may be one of spaCy's attributes.
+    """Parse the name of a feature; None if it may be an attribute of spaCy.
 
     where (str): The layer or the command that was given the name, for messages.
     setting (str): Name of the setting in the config, or of the command's option, for messages.
-    advice (str): What to do about a name that is neither, for messages.
+    advice (str): What to do about an invalid name, for messages.
 
-    Raises ValueError for a name that is neither.
+    Raises ValueError if the name is invalid.
     """
     if not isinstance(name, str) or not (_SIGNS.search(name) or name.strip() == "_"):
         return None
@@ -278,14 +278,14 @@ Strings = Any  # spaCy's StringStore
 class Substrings:
     """A cache of the symbols that are cut from strings, as bytes of uint64, by the strings' ids.
 
-    When it is full, it starts anew. Nothing that it has given is changed by that.
+    When it's full, it's emptied. Symbols that it returned stay valid.
 
-    features (Sequence[Feature]): Features with one base. The symbols of a string are those of the
-        first feature, then those of the second, and so on.
+    features (Sequence[Feature]): Features with the same base. A string's symbols are in the order
+        of the features.
     """
 
     MAX_BYTES = 2**26  # the symbols of 200,000 to 400,000 strings
-    ENTRY = 160  # bytes of a string's entry in the dict, beside those of its symbols
+    ENTRY = 160  # bytes of a string's entry in the dict, besides its symbols
 
     def __init__(self, features: Sequence[Feature]) -> None:
         """Start without symbols."""
@@ -294,7 +294,7 @@ class Substrings:
         self.size = 0  # bytes
 
     def of(self, strings: Strings, ids: numpy.ndarray) -> list[bytes]:
-        """Give the symbols of strings with ids (N,) uint64, and cut those that are new."""
+        """Return the symbols of strings with ids (N,) uint64, and cut new strings."""
         keys = ids.tolist()
         symbols = list(map(self.cache.get, keys))
         if None in symbols:
@@ -325,7 +325,7 @@ class Substrings:
         return pack([strings[piece] for piece in pieces])
 
 
-# A Vocab has no weak references, its lookups have.
+# A Vocab can't be weakly referenced, but its lookups can.
 _caches: WeakKeyDictionary[Any, dict[tuple[Feature, ...], Substrings]] = WeakKeyDictionary()
 
 
@@ -341,7 +341,7 @@ def pack(symbols: Sequence[int]) -> bytes:
 
 
 def unpack_bags(bags: Sequence[bytes]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Read the symbols of U tokens: ids (M,) uint64, and how many each has, (U,) int32."""
+    """Read the symbols of U tokens: (M,) uint64, and their number per token, (U,) int32."""
     lengths = numpy.fromiter(map(len, bags), dtype="int32", count=len(bags)) // 8
     return numpy.frombuffer(b"".join(bags), dtype="uint64"), lengths
 
@@ -357,8 +357,8 @@ def read_extension(
     Returns the symbols of each distinct value, as uint64 in ascending order, and the number of each
     token's value, (N,) uint64.
 
-    Raises ValueError for an attribute that is not registered, a getter that fails, and a value of
-    another type. All errors name the attribute and the token.
+    Raises ValueError if the attribute isn't registered, its getter fails, or a value has the wrong
+    type. Errors name the attribute and the token.
     """
     numbers: dict[bytes, int] = {}
     value_of = [
@@ -370,10 +370,10 @@ def read_extension(
 
 
 def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa: ANN401 (a Doc)
-    """Yield the symbols of each token as texts; errors are those of `read_extension`.
+    """Yield each token's symbols as texts; raises the errors of `read_extension`.
 
-    Two values are one symbol if they are of one type and print the same. So True, 1 and 1.0 differ,
-    and NaN is a symbol like any other.
+    Values of the same type that print the same are the same symbol. So True, 1 and 1.0 differ, and
+    NaN is a symbol like any other.
     """
     name = feature.base.removeprefix(EXTENSION)
     for i, token in enumerate(doc):
@@ -404,14 +404,14 @@ def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa:
 
 
 def _text(value: object) -> Optional[str]:
-    """Write a value as a text that no other value has.
+    """Write a value as a unique text.
 
-    None for a value of another type, and for one that cannot be written.
+    Returns None if the type is wrong, or the value can't be written.
     """
     try:
         if isinstance(value, str):
             text = str.__str__(value)
-            text.encode()  # half of a character cannot be
+            text.encode()  # a lone surrogate can't be encoded
             return text
         if isinstance(value, numpy.generic):
             value = value.item()
@@ -427,14 +427,14 @@ def _text(value: object) -> Optional[str]:
 
 
 class ConstantFeatures:
-    """Warns of features that have one value in the first tokens of training.
+    """Warns of features with a single value in the first tokens of training.
 
-    That is TAG without a tagger, for example: spaCy trains on fresh docs, which have no values but
-    those that the components in `annotating_components` set. They run in training alone, so that
-    the sample that initializes a model cannot tell.
+    TAG without a tagger is an example: spaCy trains on fresh docs, which only have values that the
+    components in `annotating_components` set. These run only in training, so the sample that
+    initializes a model doesn't show it.
 
-    names (Sequence[str]): The names of attributes and features. Those of the word itself are not
-        looked at.
+    names (Sequence[str]): The names of attributes and features. Attributes of the word itself are
+        ignored.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -448,7 +448,7 @@ class ConstantFeatures:
         self._tokens = 0
 
     def look_at(self, docs: Sequence[Any]) -> None:
-        """Look at a batch of training, and warn when enough tokens were seen."""
+        """Look at a training batch, and warn once enough tokens were seen."""
         if self._tokens >= _TOKENS_TO_JUDGE:
             return
         self._tokens += sum(map(len, docs))

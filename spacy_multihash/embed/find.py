@@ -20,7 +20,7 @@ from .table_embed import NAME as TABLE_EMBED
 from .unique_tokens import model_features
 from .weighted_embed import NAME as WEIGHTED_EMBED
 
-# What the rows of a table are: vectors. In a weighted hash embedding: components of vectors, or
+# The rows of a table are vectors. In a weighted hash embedding, they're component vectors or
 # importance parameters.
 Part = Literal["vectors", "components", "importance"]
 
@@ -40,7 +40,7 @@ class EmbeddingTable(NamedTuple):
     attr (str): Name of the attribute or feature, or of n-grams of an attribute.
     layer (RowLayer): Finds the rows of symbols.
     weights (Model): Holds the table.
-    part (Part): What the rows of the table are.
+    part (Part): The kind of the table's rows.
     ngrams (Optional[NgramLayer]): Extracts the n-grams. None for an attribute of tokens.
     feature (Optional[Feature]): The feature beyond spaCy's attributes that is embedded. None for an
         attribute, and for n-grams of tokens.
@@ -61,7 +61,7 @@ class EmbeddingTable(NamedTuple):
 
     @property
     def is_hashed(self) -> bool:
-        """Whether the layer finds rows by hashing, and not by looking symbols up."""
+        """Whether the layer finds rows by hashing, not by lookup."""
         return self.layer.name == HASH_NAME
 
 
@@ -79,13 +79,13 @@ class WeightedEmbedding(NamedTuple):
 
 
 def find_tables(nlp: Language) -> list[EmbeddingTable]:
-    """Find the tables of all embeddings by hash or lookup in a pipeline, ours and spaCy's.
+    """Find the tables of all hash and lookup embeddings in a pipeline, ours and spaCy's.
 
     nlp (Language): The pipeline. Its disabled components are searched too.
     RETURNS (list[EmbeddingTable]): The tables, in the order of the pipeline.
 
-    Raises TypeError if nlp isn't a pipeline, and ValueError if it has no such tables, or if a
-    MultiEmbed hasn't got its tables yet.
+    Raises TypeError if nlp isn't a pipeline, and ValueError if it has no tables, or if a MultiEmbed
+    doesn't have its tables yet.
     """
     check_type("find_tables", "nlp", nlp, Language, advice=_LOAD)
     tables = [t for name, model in component_models(nlp).items() for t in _tables_in(name, model)]
@@ -111,7 +111,7 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     """Find the weighted hash embeddings of a pipeline.
 
     nlp (Language): The pipeline. Its disabled components are searched too.
-    RETURNS (list[WeightedEmbedding]): The embeddings, none in a pipeline without any.
+    RETURNS (list[WeightedEmbedding]): The embeddings, or an empty list.
     """
     check_type("find_weighted", "nlp", nlp, Language, advice=_LOAD)
     return [w for name, model in component_models(nlp).items() for w in _weighted_in(name, model)]
@@ -134,7 +134,7 @@ def embedding_name(component: str, attr: str) -> str:
 
 
 def component_models(nlp: Language) -> dict[str, Model]:
-    """Map the names of components to their thinc models, of disabled components too."""
+    """Map the names of components, enabled or disabled, to their thinc models."""
     models = {name: getattr(pipe, "model", None) for name, pipe in nlp.components}
     return {name: model for name, model in models.items() if isinstance(model, Model)}
 
@@ -145,27 +145,27 @@ def rows_of(layer: RowLayer, symbols: numpy.ndarray) -> numpy.ndarray:
 
 
 def ngram_layers(model: Model) -> dict[str, NgramLayer]:
-    """Map the names of n-grams to our layers of a model that extract them."""
+    """Map the names of n-grams to a model's layers that extract them."""
     nodes = filter(is_extract_ngrams, model.walk())
     return {ngram_name(n.attrs["attr"].value, n.attrs["orders"].value): n for n in nodes}
 
 
 def lookup_names(*models: Model) -> list[str]:
-    """List the names of what models look up: attributes, or n-grams of them."""
+    """List the attributes, features and n-grams that models look up."""
     chains = [chain for model in models for chain in lookup_chains(model)]
     return list(dict.fromkeys(chain.layers[0].attrs["attr"].value for chain in chains))
 
 
 def lookup_chains(model: Model) -> list[Model]:
-    """List the nodes whose two layers are a lookup_rows and the table of its rows."""
+    """List the nodes whose two layers are a lookup_rows and its table."""
     return [node for node in model.walk() if _is_lookup_chain(node)]
 
 
 def may_be_weighted(model: Model) -> bool:
-    """Tell whether a model has an embedding whose importance could be trained.
+    """Check if a model has an embedding whose importance could be trained.
 
-    `find_weighted` does not find it where the config fixes the importance at 1: that leaves a plain
-    sum of rows.
+    `find_weighted` doesn't find plain sums of rows, whose importance is neither trained nor
+    appended.
     """
     return bool(find_nodes(model, MULTI_WEIGHTED_HASH_EMBED, TEXTCAT_HASH_EMBED))
 
@@ -212,7 +212,7 @@ def _spacy_tables(component: str, node: Model) -> Iterator[EmbeddingTable]:
 
 
 def _hash_embeds(model: Model) -> list[Model]:
-    """List spaCy's tables in a model; none unless there is one extractor of their attributes."""
+    """List spaCy's tables in a model; none unless it has exactly one FeatureExtractor."""
     extractors = find_nodes(model, EXTRACT_FEATURES)
     return find_nodes(model, HASH_EMBED) if len(extractors) == 1 else []
 
@@ -226,5 +226,5 @@ def _is_lookup_chain(node: Model) -> bool:
 
 
 def hashes_symbols(model: Model) -> bool:
-    """Tell whether a model finds rows of tables by hashing."""
+    """Check if a model finds rows of tables by hashing."""
     return bool(find_nodes(model, HASH_NAME, HASH_EMBED))

@@ -1,4 +1,4 @@
-"""The vectors of several attributes, side by side."""
+"""Concatenate the vectors of several attributes."""
 
 from typing import Callable, Optional, Sequence, Union
 
@@ -19,19 +19,19 @@ NAME = "multi_embed"
 
 
 def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLayer:
-    """Embed column a of the ids with layer a, and put the results side by side.
+    """Embed column a of the ids with layer a, and concatenate the results.
 
     ids (U, A) uint64 -> vectors (U, A * W) float32, with A = len(layers). The ids may also be a
     list of A columns, each as its layer takes it.
 
     layers (AttrLayer): One layer per column, each (U,) uint64 -> (U, W) float32.
-    dropout (float or None): Initial dropout rate, 0 <= dropout < 1, as of thinc's HashEmbed. In
-        training, each layer's vectors are multiplied by one mask (W,) of zeros and 1 / (1 - rate),
-        which all rows share. thinc's set_dropout_rate changes the rate. None, the default, is
-        without dropout, whatever the rate is set to.
+    dropout (float or None): Initial dropout rate, 0 <= dropout < 1, as in thinc's HashEmbed. In
+        training, each layer's vectors are multiplied by a mask (W,) of zeros and 1 / (1 - rate),
+        which all rows share. thinc's set_dropout_rate changes the rate. None, the default, never
+        drops, whatever the rate.
 
-    Raises ValueError without layers, for a dropout that is out of range, or for ids with another
-    number of columns.
+    Raises ValueError if there are no layers, dropout is out of range, or ids have a wrong number of
+    columns.
     """
     if not layers:
         raise ValueError("Layer 'multi_embed' needs at least one attribute layer, was given none.")
@@ -75,7 +75,7 @@ def forward(
 def _draw_mask(model: AttrsLayer, widths: list[int]) -> Optional[Floats1d]:
     """Draw the masks of all layers, (A * W,), or None if nothing is dropped.
 
-    Each is drawn by itself, as in spaCy: on a GPU, one draw of all might give other numbers.
+    Each is drawn separately, as in spaCy: on a GPU, a joint draw might give other numbers.
     """
     rate = model.attrs["dropout_rate"]
     if not rate:
@@ -105,7 +105,7 @@ def _embed_columns(
 def _hash_at_once(
     model: AttrsLayer, ids: Ints2d
 ) -> tuple[Floats2d, list[int], Callable[[Floats2d], None]]:
-    """Hash all columns and add up their rows in one kernel; go back in another."""
+    """Hash all columns and add up their rows in a kernel; backward in another."""
     tables = [layer.layers[1] for layer in model.layers]
     hashing = hashing_of(tuple(hashed_by(layer.layers[0]) for layer in model.layers))
     Es = [table_of(table) for table in tables]
@@ -119,7 +119,7 @@ def _hash_at_once(
 
 
 def _are_hashed(layers: Sequence[AttrLayer]) -> bool:
-    """Tell whether all columns are hashed as they are, into tables of one width."""
+    """Check if all columns are hashed directly, into tables of the same width."""
     return (
         all(has_layers(layer, HASH_NAME, TABLE_EMBED) for layer in layers)
         and all(
@@ -143,7 +143,7 @@ def init(
 def _columns(
     model: AttrsLayer, ids: Union[Ints2d, list[SymbolColumn]]
 ) -> Sequence[Optional[SymbolColumn]]:
-    """List the columns, after a check of their number."""
+    """Check the number of columns, and list them."""
     number = len(model.layers)
     if isinstance(ids, list):
         return ids

@@ -1,4 +1,4 @@
-"""From docs to the ids of their word n-grams, and from the vectors of n-grams to those of docs."""
+"""Extract the ids of docs' word n-grams, and reduce the n-grams' vectors to a vector per doc."""
 
 from typing import Callable, Sequence
 
@@ -23,14 +23,13 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     """Extract the ids of all word n-grams of each doc, by one attribute of its tokens.
 
     docs -> n-gram ids (M,) uint64, with the number of n-grams of each doc (B,) int32, in the order
-    of `hash_ngrams`. A doc that is shorter than all orders has none. Ids have no gradient.
+    of `hash_ngrams`. Docs shorter than all orders have no n-grams. Ids have no gradient.
 
     attr (int): Id of the attribute.
     orders (Sequence[int]): Numbers of tokens of the n-grams, each from 1 to 10.
     attr_name (str): Name of the attribute, for messages.
 
-    Raises ValueError for an empty list of orders, and for an order that is out of range or given
-    twice.
+    Raises ValueError if orders is empty, or if an order is out of range or given twice.
     """
     if not are_whole(orders, 1, MAX_ORDER) or not orders or len(set(orders)) < len(orders):
         where = f"Layer '{EXTRACT_NAME}' of {attr_name}"
@@ -69,20 +68,20 @@ def forward_ids(
 
 
 def is_extract_ngrams(node: Model) -> bool:
-    """Tell whether a node is this layer: spaCy's TextCatBOW has another layer of the same name."""
+    """Check if a node is this layer: spaCy's TextCatBOW has another layer of the same name."""
     return node.name == EXTRACT_NAME and isinstance(node.attrs.get("orders"), Pinned)
 
 
 def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
-    """Name the n-grams of an attribute, such as LOWER[1,2], for messages and their dictionary."""
+    """Name the n-grams of an attribute, such as LOWER[1,2]."""
     return f"{attr_name}[{','.join(map(str, sorted(orders)))}]"
 
 
 def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
-    """Reduce the vectors of each doc to one, which is zeros for a doc without vectors.
+    """Reduce each doc's vectors to a single vector, zeros if the doc has none.
 
-    thinc's reductions give zeros as well, but not where no doc of a batch has a vector: the Ragged
-    does not know the width then.
+    thinc's reductions return zeros too, but not if no doc of the batch has a vector: then the
+    Ragged doesn't know the width.
 
     vectors (M, width) float32 with lengths (B,) int32 -> vectors (B, width) float32.
 

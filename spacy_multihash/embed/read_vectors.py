@@ -1,4 +1,4 @@
-"""From docs to the vectors that their tokens have in several tables, and to one vector of each."""
+"""Look up tokens in several tables of vectors, and combine each token's vectors."""
 
 import re
 import warnings
@@ -34,15 +34,15 @@ Keys = dict[str, Optional[int]]
 
 
 def read_vectors(layer: RowsLayer, paths: Paths, keys: Keys) -> DocsLayer:
-    """Find the vectors of tokens in several tables, and let a layer make one vector of them.
+    """Find the vectors of tokens in several tables, and combine them with a layer.
 
     docs with N tokens -> vectors (N, nO) float32, with the docs' lengths.
 
-    The tables are those of the docs' vocab. Initialization reads the ones that it lacks.
+    The tables are in the docs' vocab. Initialization reads missing tables.
 
     layer (RowsLayer): Takes the vectors (N, l_j) of each table.
     paths (Paths): Where the tables are, in the order of the layer.
-    keys (Keys): By which attributes the tables find words.
+    keys (Keys): The attributes by which tables find words.
 
     Raises ValueError if the vocab lacks a table, and at initialization if a table can't be used.
     """
@@ -80,7 +80,7 @@ def init(
 ) -> None:
     """Load the tables into the vocab of the docs, then initialize the layer.
 
-    Warns of a table that has none of the words.
+    Warns if a table contains none of the words.
     """
     if X:
         load_tables(X[0].vocab, paths)
@@ -128,7 +128,7 @@ def keys_of(model: Model) -> Keys:
 
 
 def key_attrs_in(vocab: Vocab, keys: Keys) -> list[int]:
-    """List the attributes by which tables find words: all possible ones if the vocab lacks one."""
+    """List the attributes by which tables find words: all of TEXT_ATTRS for a missing table."""
     attrs: list[int] = []
     for name, attr in keys.items():
         if attr is not None:
@@ -141,12 +141,12 @@ def key_attrs_in(vocab: Vocab, keys: Keys) -> list[int]:
 
 
 def _warn_of_other_words(model: DocsLayer, docs: Sequence[DocLike], present: numpy.ndarray) -> None:
-    """Warn of each table that has none of the N tokens; present is (n, N) bool."""
+    """Warn of tables that contain none of the N tokens; present is (n, N) bool."""
     vocab: Any = docs[0].vocab
     keys = keys_of(model)
     for name, attr, has in zip(keys, key_attrs_in(vocab, keys), present, strict=True):
         ids = numpy.unique(numpy.concatenate([doc.to_array(attr) for doc in docs]))
-        if has.any() or not ids.any():  # the empty string alone, of docs without tokens
+        if has.any() or not ids.any():  # only the empty string, for docs without tokens
             continue
         words = sorted(vocab.strings[key] for key in ids.tolist())
         warnings.warn(

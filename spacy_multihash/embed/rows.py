@@ -1,4 +1,4 @@
-"""From attribute ids to rows of a table: by hashing, or by looking them up."""
+"""Map attribute ids to rows of a table, by hashing or by lookup."""
 
 import hashlib
 import weakref
@@ -40,7 +40,7 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
     num_hashes (int): Number of hash functions, 1 to 16.
     seed (int): Seed of the first word group, 0 <= seed < 2**32.
 
-    Raises ValueError for a number that is out of range.
+    Raises ValueError if a number is out of range.
     """
     for name, value, low, high in (
         ("rows", nV, 1, MAX_ROWS),
@@ -89,7 +89,7 @@ def hashed_by(model: RowLayer) -> tuple[int, int, int]:
 
 
 def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
-    """Map each id to the row that a table of symbols gives it, and an unknown id to row 0.
+    """Map each id to its row in a table of symbols, and unknown ids to row 0.
 
     The callback spacy-multihash.init_tables.v1, or set_tables, sets the table after building, as
     attrs["symbols"]. Loading restores it.
@@ -97,7 +97,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
     ids (N,) uint64 -> rows (N, 1) int32 in [0, number of symbols]. Rows have no gradient.
 
     attr (str): Name of the attribute, for messages and to find its table.
-    unk_dropout (float): In training, the share of ids that are taken as unknown, so that row 0 is
+    unk_dropout (float): In training, the share of ids that are treated as unknown, so that row 0 is
         trained even if every symbol of the training corpus is in the table. 0 <= unk_dropout < 1.
 
     Raises ValueError at initialization, and in use, if no table was set.
@@ -105,7 +105,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
     check_share(f"Layer 'lookup_rows' of {attr}", "unk_dropout", unk_dropout)
     return Model(
         LOOKUP_NAME,
-        # The rate is no attr: loading would replace it by the rate of the saved model.
+        # The rate isn't an attr, because loading would replace it with the saved model's rate.
         bound(forward_lookup, unk_dropout),
         init=init_lookup,
         attrs={
@@ -133,7 +133,7 @@ def forward_lookup(
 
 
 def init_lookup(model: RowLayer, X: Optional[Ints1d] = None, Y: Optional[Ints2d] = None) -> None:
-    """Check that there is a table, which this layer cannot make."""
+    """Check that the table is set."""
     _check_symbols(model)
 
 
@@ -152,7 +152,7 @@ _COPIES: dict[tuple[int, int], Array] = {}
 
 
 def on_device(ops: Ops, array: Array) -> Array:
-    """Return an array on a device. It's copied there once, for all layers, while it lives."""
+    """Return an array on a device. Copies are cached while the array lives."""
     if on_cpu(ops) or not isinstance(array, numpy.ndarray):
         return array
     key = (id(array), ops.device_id)
@@ -166,7 +166,7 @@ def on_device(ops: Ops, array: Array) -> Array:
 class Symbols:
     """Symbols of one attribute in ascending order, and the row of each.
 
-    An empty table stands for one that has yet to be set.
+    An empty table means that it isn't set yet.
 
     keys (numpy.ndarray): (V,) uint64 attribute ids, strictly ascending.
     rows (numpy.ndarray): (V,) int32 rows, a permutation of 1..V; row 0 is the unknown symbol.
@@ -179,7 +179,7 @@ class Symbols:
     def from_ordered(cls, symbols: numpy.ndarray) -> "Symbols":
         """Give row i + 1 to symbol i of the symbols (V,) uint64, counted from 0.
 
-        Raises ValueError for a symbol that occurs twice.
+        Raises ValueError if a symbol occurs twice.
         """
         symbols = symbols.astype("uint64")
         order = numpy.argsort(symbols)
@@ -196,7 +196,7 @@ class Symbols:
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
         """Find the rows (N,) int32 of ids (N,) uint64 by binary search: 0 for an unknown id.
 
-        Other integers are taken as uint64: numpy would compare them with the keys as floats.
+        Other integers are cast to uint64: numpy would compare them with the keys as floats.
         """
         ids = ops.as_contig(ids, dtype="uint64")
         keys, row_of = on_device(ops, self.keys), on_device(ops, self.rows)
@@ -206,11 +206,11 @@ class Symbols:
             kernels.look_up(ids, keys, row_of, rows)
             return rows
         at = ops.xp.searchsorted(keys, ids)
-        at[at == len(keys)] = 0  # past the last key: the key at any place differs
+        at[at == len(keys)] = 0  # past the last key: any key differs
         return ops.xp.where(keys[at] == ids, row_of[at], ops.xp.int32(UNKNOWN_ROW))
 
     def describe(self) -> str:
-        """Describe the table for a message by its size and a digest of what it holds."""
+        """Describe the table for a message by its size and a digest of its content."""
         digest = hashlib.md5(self.keys.tobytes() + self.rows.tobytes(), usedforsecurity=False)
         return f"{len(self)} symbols (md5 {digest.hexdigest()[:8]})"
 

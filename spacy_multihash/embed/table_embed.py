@@ -21,9 +21,9 @@ def TableEmbed(
 ) -> TableLayer:
     """Sum the rows of a table that each token is mapped to.
 
-    The sum is not rescaled by the number of rows. Going back, the gradient of a vector is added to
-    each of its rows. The gradients of a repeated row add up. On a GPU they do so in any order, so
-    that the last bits may differ from run to run.
+    The sum is not rescaled by the number of rows. In the backward pass, a vector's gradient is
+    added to each of its rows, and gradients of a repeated row add up. On a GPU, the order varies,
+    so the last bits may differ from run to run.
 
     rows (N, K) int32 -> vectors (N, nO) float32.
 
@@ -31,8 +31,8 @@ def TableEmbed(
     nV (int or None): Number of rows. None leaves it open until it is set or loaded.
     initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in thinc.
 
-    Raises ValueError at initialization if nV was never set, or if the table is beyond the memory.
-    Raises IndexError for a row that the table does not have.
+    Raises ValueError at initialization if nV was never set, or if the table doesn't fit in memory.
+    Raises IndexError for a row outside the table.
     """
     return Model(
         NAME,
@@ -44,7 +44,7 @@ def TableEmbed(
 
 
 def forward(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:
-    """Gather and add, with a scatter-add on the way back."""
+    """Gather and add; scatter-add in the backward pass."""
     vectors, backprop_sums = sum_rows(model, rows)
 
     def backprop(d_vectors: Floats2d) -> Ints2d:
@@ -61,10 +61,10 @@ def sum_rows(
     ends: Optional[numpy.ndarray] = None,
     mean: bool = False,
 ) -> tuple[Floats2d, Callable]:
-    """Sum the rows of a table for each of U tokens; rows, weights, ends, mean are those of `Bags`.
+    """Sum the rows of a table for each of U tokens; see `Bags` for rows, weights, ends, mean.
 
-    Returns the vectors (U, nO), and a function that takes their gradients, adds them to that of the
-    table, and returns the gradients of the weights (M, K), None without weights.
+    Returns the vectors (U, nO), and a callback that takes their gradients, adds them to the
+    table's, and returns the gradients of the weights (M, K), or None if there are none.
     """
     ops, E = model.ops, table_of(model)
     check_rows(model, rows)
@@ -100,7 +100,7 @@ def init(
 
 
 def fill_table(initializer: Callable, model: Model, width: int) -> None:
-    """Draw the table E (nV, width), or raise ValueError if it is beyond the memory."""
+    """Draw the table E (nV, width), or raise ValueError if memory is too small."""
     shape = (model.get_dim("nV"), width)
     advice = "Take fewer rows, or a smaller width, in the config."
     check_memory(f"Layer '{model.name}'", [shape], advice)
@@ -108,14 +108,14 @@ def fill_table(initializer: Callable, model: Model, width: int) -> None:
 
 
 class NoWeightsError(KeyError, ValueError):
-    """A layer has no weights. spaCy names the component where it meets a KeyError."""
+    """A layer has no weights. spaCy adds the component's name to a KeyError."""
 
-    __str__ = Exception.__str__  # not in quotes, as that of a KeyError is
+    __str__ = Exception.__str__  # without a KeyError's quotes
 
 
 def table_of(model: Model) -> Floats2d:
-    """Get the table E (nV, nO). Raise NoWeightsError without it."""
-    if not model.has_param("E"):  # get_param would give the table from before it was unset
+    """Get the table E (nV, nO), or raise NoWeightsError."""
+    if not model.has_param("E"):  # get_param would return the table from before it was unset
         raise NoWeightsError(
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
             "it. Setting the tables of a lookup takes the weights of its old tables away."
@@ -126,8 +126,7 @@ def table_of(model: Model) -> Floats2d:
 def gradient_of(model: Model) -> Floats2d:
     """Get the gradient of the table, (nV, nO), to add to in place.
 
-    Filling a second array, and adding it to this one, would take more time than the rest of
-    backpropagation.
+    Filling a second array and adding it would take more time than the rest of backpropagation.
     """
     if not model.has_grad("E"):
         model.set_grad("E", model.ops.alloc2f(*table_of(model).shape))
@@ -137,7 +136,7 @@ def gradient_of(model: Model) -> Floats2d:
 def check_rows(model: Model, rows: Ints2d) -> None:
     """Raise IndexError for a row outside the table."""
     nV = len(table_of(model))
-    # As an unsigned number, a negative row is a large one, so that one pass finds both.
+    # As unsigned numbers, negative rows are large, so a single pass finds both.
     if rows.size:
         bits = 8 * cast(Array, rows).dtype.itemsize
         last = int(cast(Array, rows).view(f"uint{bits}").max())

@@ -1,4 +1,4 @@
-"""The unique tokens of a batch, which layers take in the place of docs, and their symbols."""
+"""The unique tokens of a batch, which layers read instead of docs, and their symbols."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ from .features import (
 
 # Up to this number of tokens, finding the unique ones takes more time than it saves.
 MAX_TOKENS_AS_THEY_ARE = 32
-# Of docs with unknown symbols. Before the name of a feature: the column of the symbols in its
-# place. Before the id of an attribute: the column that features are cut from, where the attribute
+# Prefixes of columns, if docs have unknown symbols. Before a feature's name: the symbols that
+# replace it. Before an attribute's id: the column to cut features from, because the attribute
 # itself may be unknown.
 _UNKNOWN, _BASE = "unknown ", "base "
 
@@ -35,13 +35,13 @@ Column = Union[int, str]
 
 
 class UniqueTokens:
-    """The unique tokens of a batch, which stand in for one Doc that has just these tokens.
+    """The unique tokens of a batch, which act like a Doc with just these tokens.
 
-    It has what a layer asks of a Doc: `vocab`, `len` and `to_array`; and `bags`.
+    Like a Doc, it has `vocab`, `len` and `to_array`. It also has `bags`.
 
     ids (numpy.ndarray): (U, C) uint64, a row per unique token.
-    columns (Sequence[Column]): The C attributes in `ids`. The column of an extension attribute has
-        the number of each token's value.
+    columns (Sequence[Column]): The C attributes in `ids`. The column of an extension attribute
+        numbers the tokens' values.
     vocab (Vocab): The vocab of the docs.
     features (Mapping[str, Feature]): Features beyond spaCy's attributes, by their names.
     values (Mapping[str, list[bytes]]): The symbols of each value of extension attributes.
@@ -63,7 +63,7 @@ class UniqueTokens:
         self.values = values
 
     def at_least_one(self) -> "UniqueTokens":
-        """Give these, or a token without symbols if there is none: layers learn widths from it."""
+        """Return self, or a token without symbols if empty, from which layers learn widths."""
         if len(self):
             return self
         ids = numpy.zeros((1, len(self.columns)), dtype="uint64")
@@ -75,9 +75,9 @@ class UniqueTokens:
         return len(self.ids)
 
     def to_array(self, attrs: Union[Column, Sequence[Column]], /) -> numpy.ndarray:
-        """Give ids (U, len(attrs)) uint64, or (U,) for one attribute that is not in a list.
+        """Return ids (U, len(attrs)) uint64, or (U,) for an attribute that isn't in a list.
 
-        attrs: Attributes, and features of which each token has one symbol.
+        attrs: Attributes, and features with one symbol per token.
         """
         if isinstance(attrs, (int, str)):
             return numpy.ascontiguousarray(self.to_array([attrs])[:, 0])
@@ -102,7 +102,7 @@ class UniqueTokens:
         return ids
 
     def bags(self, name: str) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Give all symbols of each token: ids (M,) uint64, and how many each has, (U,) int32.
+        """Return all symbols, ids (M,) uint64, and their number per token, (U,) int32.
 
         name (str): Name of a feature beyond spaCy's attributes.
         """
@@ -118,7 +118,7 @@ class UniqueTokens:
         return unpack_bags(bags)
 
     def _unknown(self, name: str) -> numpy.ndarray:
-        """Give the symbols in the place of a feature's, (U,) uint64, or (0,) if there are none."""
+        """Return the symbols that replace a feature's, (U,) uint64, or (0,) if there are none."""
         column = self.columns.get(_UNKNOWN + name)
         return numpy.zeros(0, dtype="uint64") if column is None else self.ids[:, column]
 
@@ -131,9 +131,9 @@ class UniqueTokens:
 def find_unique(
     docs: Sequence[DocLike], attrs: Sequence[int], features: Mapping[str, Feature]
 ) -> tuple[UniqueTokens, numpy.ndarray]:
-    """Find the tokens that differ in attributes and features, and which each token is, (N,) int32.
+    """Find the unique tokens by attributes and features, and each token's number, (N,) int32.
 
-    Errors are those of `read_extension`.
+    Raises the errors of `read_extension`.
     """
     vocab = docs[0].vocab
     bases = list(dict.fromkeys(f.column for f in features.values() if f.cut is not None))
@@ -165,7 +165,7 @@ def find_unique(
 
 
 def _unknown_symbols(doc: Any, name: str) -> numpy.ndarray:  # noqa: ANN401 (a DocLike)
-    """Give the symbols in the place of a feature's, (N,) uint64, 0 for a feature that is known."""
+    """Return the symbols that replace a feature's, (N,) uint64, 0 if the feature is known."""
     if hasattr(doc, "unknown_symbols"):
         return doc.unknown_symbols(name)
     return numpy.zeros(len(doc), dtype="uint64")
@@ -177,7 +177,7 @@ def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     if kernels is not None:
         return kernels.distinct_rows(numpy.ascontiguousarray(ids))
     _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
-    order = first.argsort()  # as they come, so that rows that all differ stay where they are
+    order = first.argsort()  # by first occurrence, so that unique rows keep their order
     return first[order], order.argsort()[group_of.reshape(-1)].astype("int32")
 
 
@@ -185,7 +185,7 @@ def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def model_features(model: Model) -> dict[str, Feature]:
-    """Map the names of the features beyond spaCy's attributes that a model embeds to them."""
+    """Map names to the features beyond spaCy's attributes that a model embeds."""
     features = {}
     for node in model.walk():
         names, repeats = pinned_attrs(node), _pinned(node, "count_repeats")
@@ -198,9 +198,9 @@ def model_features(model: Model) -> dict[str, Feature]:
 
 
 def feature_ids(docs: Sequence[Doc], feature: Feature) -> numpy.ndarray:
-    """List the symbols of a feature of all tokens: ids (M,) uint64, as often as they count.
+    """List a feature's symbols in all tokens: ids (M,) uint64, as often as they count.
 
-    Raises ValueError for a value of an extension attribute that cannot be embedded.
+    Raises ValueError if a value of an extension attribute can't be embedded.
     """
     if not any(map(len, docs)):
         return numpy.zeros(0, dtype="uint64")
@@ -211,9 +211,9 @@ def feature_ids(docs: Sequence[Doc], feature: Feature) -> numpy.ndarray:
 
 
 def feature_texts(docs: Sequence[Doc], feature: Feature) -> dict[int, str]:
-    """Write the symbols of all tokens as texts, by their ids.
+    """Map the ids of all tokens' symbols to their texts.
 
-    A value of an extension attribute that is no string is written as Python prints it.
+    Values of extension attributes that aren't strings are written as Python prints them.
     """
     texts: dict[int, str] = {}
     for doc in docs:
@@ -228,7 +228,7 @@ def feature_texts(docs: Sequence[Doc], feature: Feature) -> dict[int, str]:
 
 
 def pinned_attrs(node: Model) -> list:
-    """List the names of the attributes and features of an embedding; none for other nodes."""
+    """List the names of an embedding's attributes and features; empty for other nodes."""
     return _pinned(node, "attrs")
 
 

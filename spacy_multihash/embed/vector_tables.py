@@ -1,9 +1,9 @@
-"""Tables of static vectors beside the vocab's own: read, checked, and kept by the vocab.
+"""Tables of static vectors besides the vocab's own: read, check and keep them in the vocab.
 
-A vocab has one table of vectors, `vocab.vectors`. Others are in `vocab.lookups`, a table of lookups
-each. spaCy saves the lookups once with the pipeline, in vocab/lookups.bin; in `nlp.to_bytes()`; and
-where a pipeline is pickled for other processes. Layers find their tables through the docs, and
-hold none of them: so tables are in no bytes of weights and in no copy of a layer.
+A vocab has one table of vectors, `vocab.vectors`. Additional tables are in `vocab.lookups`. spaCy
+saves the lookups once with the pipeline, in vocab/lookups.bin, in `nlp.to_bytes()`, and when a
+pipeline is pickled for other processes. Layers find their tables through the docs and hold none, so
+neither saved weights nor copies of layers contain tables.
 """
 
 from collections.abc import Mapping
@@ -35,13 +35,13 @@ _MAX_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
 
 
 class KeptVectors(NamedTuple):
-    """A table of vectors as a vocab keeps it, with its words or the settings of floret.
+    """A table of vectors as a vocab keeps it, with its words or floret settings.
 
-    data (numpy.ndarray): (V, l) float32. The vocab's own table may have other floats.
+    data (numpy.ndarray): (V, l) float32. The vocab's own table may have another dtype.
     keys (numpy.ndarray): (K,) uint64, the ids of words in ascending order. Empty for floret.
     rows (numpy.ndarray): (K,) int32, the row of each word.
     floret (Optional[dict[str, Any]]): The settings of a floret table. None for a table of words.
-    attr (int): The attribute whose values are the words, if the config names none.
+    attr (int): The attribute that finds words, if the config names none.
     """
 
     data: numpy.ndarray
@@ -52,16 +52,16 @@ class KeptVectors(NamedTuple):
 
 
 def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
-    """Read tables and keep them in a vocab: all of them, or none if one can't be used.
+    """Read tables into a vocab: all tables, or none if a table can't be used.
 
-    A table that the vocab has already is kept, and compared with what is at its path, but for the
-    rounding of a compressed pipeline. If there is nothing at the path any more, as with a pipeline
-    that was saved and moved, nothing is compared.
+    If the vocab already has a table, it's kept, and compared with the table at its path, ignoring
+    the rounding of a compressed pipeline. If the path no longer exists, for example because the
+    pipeline was saved and moved, the comparison is skipped.
 
     paths (Mapping[str, Optional[Path]]): The folder, file or package of each table. None for a
         table that the vocab must have already.
 
-    Raises ValueError if a table can't be read or used, or if the vocab has another of its name.
+    Raises ValueError if a table can't be read or used, or if the vocab has another with its name.
     """
     new = {}
     for name, path in paths.items():
@@ -80,7 +80,7 @@ def load_tables(vocab: Vocab, paths: Mapping[str, Optional[Path]]) -> None:
 
 
 def has_table(vocab: Vocab, name: str) -> bool:
-    """Tell whether a vocab has a table, or whether it is the name of its own."""
+    """Check if a vocab has a table of this name. Its own always counts."""
     return name == VOCAB or PREFIX + name in vocab.lookups
 
 
@@ -108,14 +108,14 @@ def find_table(vocab: Vocab, name: str) -> KeptVectors:
 def find_rows(
     vocab: Vocab, name: str, table: KeptVectors, data: Array, ids: numpy.ndarray
 ) -> tuple[Array, numpy.ndarray]:
-    """Find the vectors of words: ids (U,) uint64 -> (U, l) float32, and which there are, (U,) bool.
+    """Find the vectors of words: ids (U,) uint64 -> (U, l) float32, and whether not 0, (U,) bool.
 
-    A vector of zeros stands for a word without one, as in spaCy's own tables.
+    Out-of-vocabulary words get zeros, as in spaCy's own tables.
 
-    data: The table's data, on the device on which the vectors are wanted.
+    data: The table's data, on the device for the vectors.
     """
     xp = get_array_module(data)
-    if table.floret is not None:  # only the empty word, and ids of no string, have no n-grams
+    if table.floret is not None:  # only the empty string and unknown ids have no n-grams
         present = numpy.array([bool(id_) and id_ in vocab.strings for id_ in ids.tolist()], "bool")
         averaged = Vectors(strings=vocab.strings, data=data, mode="floret", **table.floret)
         vectors = averaged.get_batch(numpy.where(present, ids, numpy.uint64(0)).tolist())
@@ -134,10 +134,9 @@ def find_rows(
 def read_kept_table(name: str, path: Path) -> KeptVectors:
     """Read a table from a folder, package or file, as `vectors.files.read_table` does.
 
-    If the pipeline there keeps a table of this name, it's this table. Otherwise it's the table of
-    the pipeline's vocab.
+    Takes the table of this name that the pipeline there keeps, or else the vocab's own table.
 
-    Raises ValueError if there is none, or if it can't be used.
+    Raises ValueError if there's no table, or if it can't be used.
     """
     folder = source_path(path)
     folder = folder / "vocab" if (folder / "vocab").is_dir() else folder
@@ -169,13 +168,13 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
 
 
 def _check_own(table: KeptVectors) -> None:
-    """Raise ValueError if the vocab's own table can't be used, as `check_table` says."""
+    """Raise ValueError if the vocab's own table can't be used; see `check_table`."""
     if table.floret is not None and table.data.dtype == numpy.float16:
         raise ValueError(
             f"{_where(VOCAB)}: the table has n-grams (floret) of float16, which spaCy reads as "
             "float32 alone. Make it again, or leave it out."
         )
-    # It comes without its words, as a table of n-grams.
+    # It comes without its words, so check it like a table of n-grams.
     floret = {"mode": "floret", **(table.floret or {})}
     data = to_numpy(table.data)
     check_table(VectorTable(_where(VOCAB), data, table.keys, table.rows, [], floret))
@@ -211,7 +210,7 @@ def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
 
 
 def _check_same(name: str, stored: KeptVectors, table: KeptVectors) -> None:
-    """Raise ValueError if a table isn't the one that is kept, but for rounding."""
+    """Raise ValueError if a table and its kept copy differ beyond rounding."""
     same = stored[3:] == table[3:] and stored.data.shape == table.data.shape
     same = same and all(map(numpy.array_equal, stored[1:3], table[1:3]))
     if not same or not any(is_rounded(stored.data, table.data, p) for p in PRECISIONS):
@@ -229,8 +228,8 @@ def _where(name: str) -> str:
 def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Language]:
     """Make a callback that reads tables of vectors into the vocab.
 
-    Use it if you source a component with MetaVectors from another pipeline. Such a component isn't
-    initialized, so it doesn't read its tables itself.
+    Use it if you source a component with MetaVectors from another pipeline. Sourced components
+    aren't initialized, so they don't read their tables.
 
     Put the callback into [initialize.before_init]. If your config has [initialize.lookups], put it
     into [initialize.after_init], because spaCy replaces the vocab's lookups after before_init. In
@@ -259,11 +258,11 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
 
 
 def _would_lose_tables(nlp: Language) -> bool:
-    """Tell whether the callback is before_init of a config that replaces the vocab's lookups."""
+    """Check if the callback is before_init in a config that replaces the vocab's lookups."""
     settings = nlp.config.interpolate()["initialize"]
     before, lookups = settings["before_init"], settings["lookups"]
     if not isinstance(before, dict) or before.get("@callbacks") != LOAD_VECTORS:
         return False
-    # spaCy keeps the vocab's lookups if the others have no table.
+    # spaCy keeps the vocab's lookups if the config's lookups have no table.
     has_none = isinstance(lookups, dict) and lookups.get("tables") == []
     return bool(lookups) and not has_none

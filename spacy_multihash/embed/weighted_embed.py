@@ -54,7 +54,7 @@ def weighted_layer(
 ) -> AttrLayer:
     """Build the weighted hash embedding of one kind of symbols.
 
-    If a vector is a plain sum of rows, TableEmbed computes it, which takes less time.
+    TableEmbed computes plain sums of rows, because it's faster.
 
     ids (U,) uint64 -> vectors (U, nO) float32.
 
@@ -64,12 +64,11 @@ def weighted_layer(
     seed (int): Hash seed, 0 <= seed < 2**32. The seed of the importance is derived from it.
     num_hashes (int): Number of component vectors of a symbol, 1 to 16, k in the paper.
     importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. None
-        takes ten times `rows`.
-    append_importance (bool): Whether to put the importance parameters beside the vector.
+        takes ten times `rows`. append_importance (bool): Whether to append the importance
+        parameters to the vector.
     train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
 
-    Raises ValueError for a setting that is out of range or of another type, and for one without
-    effect.
+    Raises ValueError if a setting is out of range, has the wrong type, or has no effect.
     """
     where = f"Weighted embedding of {attr}"
     check_whole(where, "width", width, 1, MAX_SIZE)
@@ -97,9 +96,9 @@ def weighted_layer(
 
 
 def near_zero_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:
-    """Draw importance parameters near zero, so that a symbol counts only once it is trained.
+    """Draw importance parameters near zero, so that symbols only count once they're trained.
 
-    The vector of a symbol that training never meets is then close to zero, and not noise.
+    Vectors of symbols that training never sees are then close to zero, instead of noise.
     """
     drawn = numpy.random.normal(0, IMPORTANCE_SD, shape)
     return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))
@@ -118,9 +117,8 @@ def weighted_embed(
 
     rows (RowLayer): (N,) uint64 -> (N, k) int32, rows of component vectors.
     importance (AttrLayer): (N,) uint64 -> (N, k) float32, the importance parameters.
-    table (WeightedTableLayer): Both -> (N, width) float32.
-    append_importance (bool): Whether to put the importance parameters beside the vector, which is
-        optional in the paper.
+    table (WeightedTableLayer): Both -> (N, width) float32. append_importance (bool): Whether to
+        append the importance parameters to the vector, which is optional in the paper.
     """
     num_hashes = table.attrs["num_hashes"].value
     return Model(
@@ -154,7 +152,7 @@ def sum_weighted(
     weights, backprop_weights = importance(ids, is_train)  # (M, k)
     sums, backprop_sums = sum_rows(table, to_rows(ids, is_train)[0], weights, ends, mean)
     vectors, appended = sums, None
-    if model.get_dim("nO") > width:  # the importance stands beside the vectors
+    if model.get_dim("nO") > width:  # the importance is appended
         symbols: Array = ops.xp.arange(len(ids), dtype="int32")
         appended = Bags(symbols[:, None], None, ends, mean)
         vectors = ops.xp.hstack([sums, gather_sum(ops, weights, appended)])
@@ -208,8 +206,8 @@ def WeightedTableEmbed(nO: int, nV: int, *, num_hashes: int) -> WeightedTableLay
     nV (int): Number of rows, B in the paper.
     num_hashes (int): Number of rows of a symbol, K.
 
-    Raises IndexError for a row that the table does not have, and ValueError at initialization for a
-    table beyond the memory.
+    Raises IndexError for a row outside the table, and ValueError at initialization if the table
+    doesn't fit in memory.
     """
     return Model(
         TABLE_NAME,

@@ -21,7 +21,7 @@ VectorAttrs = Callable[[Any], Sequence[int]]
 
 
 class _Reads(NamedTuple):
-    """What the layer reads of docs, beyond attributes."""
+    """The layer's inputs besides attributes."""
 
     features: Mapping[str, Feature]
     vector_attrs: Optional[VectorAttrs]
@@ -38,25 +38,25 @@ def with_token_types(
     vector_attrs: Optional[VectorAttrs] = None,
     names: Sequence[str] = (),
 ) -> DocsLayer:
-    """Run a layer on the unique tokens of a batch, and hand its vectors to all their tokens.
+    """Run a layer on the unique tokens of a batch, and give its vectors to all equal tokens.
 
-    Two tokens are one if they agree in every attribute that the layer reads. Their ids are
-    compared, not hashes of them. Of a feature, what is compared is the attribute that it is cut
-    from, or the value of the extension attribute. Going back, the gradients of equal tokens are
-    summed before the layer sees them.
+    Tokens are equal if they agree in every attribute that the layer reads. Attributes are compared
+    by id, not by hashes of ids. Features are compared by the attribute that they're cut from, or
+    the value of the extension attribute. In the backward pass, the gradients of equal tokens are
+    summed first.
 
     docs with N tokens, U of them unique -> vectors (N, W) float32, with the docs' lengths.
 
     layer (DocsLayer): Takes a list with one DocLike of U tokens, and gives (U, W).
     nO (int): Width of the vectors, W.
     attrs (list[int]): The attributes that the layer reads.
-    vector_attr (int or None): The attribute by which the layer finds static vectors where those of
-        the vocab name none: ORTH in spaCy. None for a layer that reads no static vectors.
+    vector_attr (int or None): The attribute by which the layer finds static vectors if the vocab's
+        vectors name none: ORTH in spaCy. None if the layer reads no static vectors.
     features (Sequence[Feature]): The features beyond spaCy's attributes that the layer reads.
     vector_attrs (VectorAttrs or None): Lists the attributes by which the layer finds the vectors of
-        several tables, in a vocab. None for a layer that reads no such tables.
+        several tables, in a vocab. None if the layer reads no tables.
     names (Sequence[str]): The names of attributes and features that are expected to vary. Training
-        warns of those that do not.
+        warns if they don't.
     """
     by_name = {feature.name: feature for feature in features}
     reads = _Reads(by_name, vector_attrs, ConstantFeatures(names))
@@ -73,7 +73,7 @@ def with_token_types(
 def forward(
     reads: _Reads, model: DocsLayer, docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
-    """Embed the unique tokens, and gather their vectors; going back, scatter-add gradients."""
+    """Embed the unique tokens, and gather their vectors; backward, scatter-add gradients."""
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(len(doc) for doc in docs):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
@@ -115,7 +115,7 @@ def init(
 def _find_unique(
     model: DocsLayer, docs: list[DocLike], reads: _Reads
 ) -> tuple[UniqueTokens, numpy.ndarray]:
-    """Find the unique tokens of a batch, and which each token is, (N,) int32."""
+    """Find the unique tokens of a batch, and each token's number, (N,) int32."""
     attrs = list(model.attrs["attrs"].value)
     vector_attr = model.attrs["vector_attr"]
     if vector_attr is not None:
