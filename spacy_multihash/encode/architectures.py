@@ -11,7 +11,7 @@ from .iterated_dilated_encoder import IteratedDilatedEncoder
 from .maxout_window_encoder import MaxoutWindowEncoder
 
 _DILATIONS = [1, 2, 1]
-# Larger encoders than anyone trains. They are mistakes, and would take hours to build or to run.
+# Nobody trains larger encoders. Larger numbers are mistakes that take hours to build or to run.
 MAX_DEPTH = 100
 MAX_WINDOW = 100
 MAX_DILATION = 10**6
@@ -22,8 +22,8 @@ def build_maxout_window_encoder_v1(
 ) -> Model[List[Floats2d], List[Floats2d]]:
     """Encode tokens in context, by convolutions with maxout activation and residual connections.
 
-    It computes what spacy.MaxoutWindowEncoder.v2 computes, from the same initial weights under the
-    same random seed, in less time and memory (docs/performance.md).
+    It's equivalent to spacy.MaxoutWindowEncoder.v2, with the same initial weights under the same
+    random seed, in less time and memory (docs/performance.md).
 
     width (int): Width of the input and of the result. Recommended values are between 64 and 300.
     window_size (int): Number of neighbours on each side that a layer sees, 0 to 100. The

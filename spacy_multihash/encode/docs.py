@@ -1,4 +1,4 @@
-"""The arrays of docs as one, and back."""
+"""Join the arrays of docs, and back."""
 
 from collections.abc import Sequence
 from itertools import accumulate, zip_longest
@@ -17,9 +17,9 @@ EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
 
 def join_docs(ops: Ops, arrays: Sequence[Array], width: int) -> tuple[Array, numpy.ndarray]:
-    """Put the arrays of docs one after the other: (N, width) float32 contiguous.
+    """Concatenate the arrays of docs: (N, width) float32 contiguous.
 
-    Returns the lengths of docs with tokens too, (D,) int64 on the host.
+    Also returns the lengths of non-empty docs, (D,) int64 on the host.
     """
     lengths = numpy.array([len(array) for array in arrays if len(array)], dtype="int64")
     if len(arrays) == 0:
@@ -29,7 +29,7 @@ def join_docs(ops: Ops, arrays: Sequence[Array], width: int) -> tuple[Array, num
 
 
 def split_docs(rows: Array, arrays: Sequence[Array]) -> list[Array]:
-    """Cut the rows of the whole batch into those of each doc, as many as its array has."""
+    """Split the rows of the batch by doc, as many for each doc as its array has."""
     ends = accumulate(len(array) for array in arrays)
     return [rows[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
 
@@ -37,7 +37,7 @@ def split_docs(rows: Array, arrays: Sequence[Array]) -> list[Array]:
 def encode_at_once(
     X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool
 ) -> Optional[Array]:
-    """Compute all layers of an encoder in one compiled call, or return None where there's none.
+    """Compute all layers of an encoder in one compiled call, or return None without kernels.
 
     X (N, nI) float32 -> Y (N, nO) float32.
 

@@ -23,7 +23,7 @@ NAME = "iterated_dilated_encoder"
 
 
 class Step(NamedTuple):
-    """One convolution on the way through an encoder.
+    """A convolution on the way through an encoder.
 
     nodes: The convolution and its norm, if there is one; passes may share them.
     layer: Their parameters.
@@ -54,7 +54,7 @@ def IteratedDilatedEncoder(
         in the stack       Y = relu(D_d Y), for each dilation d     (equations 6 and 7)
         repeats            the stack again, on its own result       (equation 8)
 
-    The result is that of the last pass; `begin_passes` returns the result of each pass.
+    Returns the last pass's result; `begin_passes` returns all passes' results.
 
     Xs [(len(doc), nI) float32] -> Ys [(len(doc), nO) float32].
 
@@ -73,7 +73,7 @@ def IteratedDilatedEncoder(
     residual convolutions are not normalized, their weights are divided by the number of results
     that are added up.
 
-    Raises ValueError for an input or a gradient of another shape.
+    Raises ValueError if an input or gradient has the wrong shape.
     """
     columns = 2 * window_size + 1
     identity = partial(_identity_init, columns)
@@ -104,7 +104,7 @@ def IteratedDilatedEncoder(
 def forward(
     model: EncoderModel, Xs: list[Floats2d], is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
-    """Compute all convolutions; the result is that of the last pass."""
+    """Compute all convolutions, and return the last pass's result."""
     if not is_train:
         _check_input(model, Xs)
         Y, lengths = join_docs(model.ops, Xs, model.get_dim("nI"))
@@ -129,7 +129,7 @@ def init(
 ) -> None:
     """Fill the weights of all convolutions, first to last.
 
-    Raises ValueError for weights beyond the memory.
+    Raises ValueError if memory is too small.
     """
     if X:
         model.set_dim("nI", X[0].shape[1])
@@ -144,9 +144,9 @@ def init(
 
 
 def effective_input_width(dilations: Sequence[int], repeats: int, window_size: int) -> int:
-    """Return the number of tokens that the vector of a token depends on, itself included.
+    """Return the number of tokens that a token's vector depends on, including the token.
 
-    The formula is that of Strubell et al. 2017, section 3.1, for a first convolution and `repeats`
+    The formula is from Strubell et al. 2017, section 3.1, for a first convolution and `repeats`
     passes through the stack.
 
     dilations (Sequence[int]): The dilation of each convolution of the stack.
@@ -203,14 +203,14 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, Pas
 
 
 def _steps(model: EncoderModel) -> list[Step]:
-    """List the convolutions of an encoder: the first one, then those of each pass."""
+    """List the convolutions of an encoder: the first, then those in each pass."""
     dilations, repeats, window, residual = (
         model.attrs[name].value for name in ("dilations", "repeats", "window_size", "residual")
     )
     convolutions = _convolutions(model)
     norms = model.layers[len(convolutions) :]
     share = len(convolutions) == 1 + len(dilations)
-    # The number, the dilation, and whether it's in the stack and the last one there
+    # The number, the dilation, whether it's in the stack, and whether it's the stack's last
     walk = [(0, 1, False, False)]
     for repeat in range(repeats):
         first = 1 if share else 1 + repeat * len(dilations)
@@ -260,9 +260,9 @@ def _identity_init(C: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:
 
 
 def _residual_init(number: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:
-    """Fill the weights of one of a number of residual convolutions, W (nO, C * nI).
+    """Fill the weights of a residual convolution, W (nO, C * nI).
 
-    W is drawn Glorot-uniform, and divided by the number of convolutions that add to the same
+    W is drawn Glorot-uniform, and divided by `number`, the convolutions that add to the same
     vector. Otherwise vectors and gradients would grow by a factor with every pass, where passes
     share their weights.
     """

@@ -20,7 +20,7 @@ NAME = "maxout_window_encoder"
 def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> EncoderModel:
     """Encode each token together with its neighbours, in `depth` residual layers.
 
-    The function is that of spacy.MaxoutWindowEncoder.v2, with the same padding around docs:
+    It's equivalent to spacy.MaxoutWindowEncoder.v2, with the same padding around docs:
 
         X_(l+1)[i] = X_l[i] + MaxoutNorm_l([X_l[i-w], ..., X_l[i], ..., X_l[i+w]])
 
@@ -31,7 +31,7 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
     nP (int): Number of maxout pieces.
     depth (int): Number of layers.
 
-    Raises ValueError for an input or a gradient of another shape.
+    Raises ValueError if an input or gradient has the wrong shape.
     """
     layers = [MaxoutNorm(nO, nO * (2 * window_size + 1), nP=nP) for _ in range(depth)]
     return Model(
@@ -52,8 +52,8 @@ def forward(
     spacy.MaxoutWindowEncoder.v2 puts depth * window_size rows of zeros around each doc, and
     computes all of them in all layers. They don't stay zero, but most of them are equal or unused:
     after layer l, a row further than l * window_size from the doc has seen nothing of it, and
-    nothing reads a row further than (depth - l) * window_size. So one row stands for the former,
-    and the latter are left out.
+    nothing reads a row further than (depth - l) * window_size. So one row replaces equal rows, and
+    unused rows are left out.
     """
     nO, depth, window = model.get_dim("nO"), len(model.layers), model.attrs["window_size"].value
     check_shapes(model, "an input", Xs, [(len(X), nO) for X in Xs])
