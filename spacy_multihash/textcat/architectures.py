@@ -32,7 +32,7 @@ from ..embed.weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_l
 
 _WHERE = "TextCatHashEmbed"  # in messages
 _ORDERS = [1, 2]
-# Bias of a label that is added later, for softmax. Until it is trained, predictions of other labels
+# Softmax bias of labels that are added later. Until they're trained, predictions of other labels
 # change by a few parts in 10**9.
 _NEW_LABEL = -20
 Reduce = Literal["sum", "mean"]
@@ -169,13 +169,12 @@ def _init(
     X: Optional[List[Doc]] = None,
     Y: Optional[Floats2d] = None,
 ) -> None:
-    """Initialize a classifier, and check that its docs may have the labels that they have.
+    """Initialize a classifier, and check that exclusive classes aren't combined.
 
-    Y has the labels of the first ten docs of the training corpus only, which are all that spaCy
-    gives to a model.
+    Y only has the labels of the first ten training docs, because spaCy passes no more.
 
-    Raises ValueError for a doc with several labels where classes exclude each other, and for
-    weights beyond the memory.
+    Raises ValueError if classes are exclusive but a doc has several labels, or if memory is too
+    small.
     """
     if exclusive_classes and Y is not None and (Y.sum(axis=1) > 1).any():
         raise ValueError(
