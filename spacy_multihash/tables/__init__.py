@@ -1,1 +1,1 @@
-"""Symbols counted, cut, kept in files, and handed to models."""
+"""Count and cut symbols, save them, and set them in models."""

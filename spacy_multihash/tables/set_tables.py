@@ -1,4 +1,4 @@
-"""Models that look symbols up: their symbols counted, and their tables set."""
+"""Count the symbols of models that look them up, and set their tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ from .tables import IdCounter, Table, Tables, check_cut, cut_tables, read_tables
 
 DOC_BATCH = 256  # docs whose symbols are found at a time
 
-# What finds symbols: a feature, a layer of n-grams of tokens, or None for an attribute.
+# Finds symbols: a feature, a layer that extracts n-grams, or None for an attribute.
 Extractor = Union[Feature, NgramLayer, None]
 
 
@@ -30,7 +30,7 @@ def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> di
     """Count the symbols of each attribute and feature, and of each kind of n-grams of tokens.
 
     docs (Iterable[Doc]): The docs, which are read once and not kept.
-    extractors (Mapping[str, Extractor]): For each name, what finds its symbols.
+    extractors (Mapping[str, Extractor]): For each name, its extractor.
     """
     counters = {name: IdCounter() for name in extractors}
     for batch in minibatch(docs, DOC_BATCH) if extractors else ():
@@ -57,7 +57,7 @@ def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
 def count_tables(models: Sequence[Model], docs: Iterable[Doc]) -> Tables:
     """Count all symbols that models look up, without a cut.
 
-    models (Sequence[Model]): Models that hold a MultiEmbed, or another embedding by lookup.
+    models (Sequence[Model]): Models that have a MultiEmbed, or another lookup embedding.
     docs (Iterable[Doc]): The docs, which are read once and not kept.
     """
     extractors: dict[str, Extractor] = {}
@@ -68,9 +68,9 @@ def count_tables(models: Sequence[Model], docs: Iterable[Doc]) -> Tables:
 
 
 def find_multi_embed(nlp: Language, component: str) -> Model:
-    """Find the model of a component that embeds by lookup, whether the component is enabled or not.
+    """Find the model of a component that embeds by lookup, enabled or disabled.
 
-    Raises ValueError if there is no such component, or if it holds no MultiEmbed or other lookup.
+    Raises ValueError if the component doesn't exist, or has no MultiEmbed or other lookup.
     """
     problem = None
     if component not in nlp.component_names:
@@ -87,9 +87,9 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
 
 
 def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
-    """Tell whether a component has tables and will not be initialized.
+    """Check if a component has tables and won't be initialized.
 
-    Its trained rows are of the symbols in these tables, and new tables would mix them up.
+    New tables would mix up its trained rows.
     """
     chains = lookup_chains(model)
     if component in nlp.pipe_names or not all(len(c.layers[0].attrs["symbols"]) for c in chains):
@@ -101,13 +101,13 @@ def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
 def set_tables(model: Model, tables: Tables) -> None:
     """Set the tables of all layers of a model that look symbols up.
 
-    The rows of former tables are removed, so initialize the model afterwards.
+    The rows of earlier tables are removed, so initialize the model afterwards.
 
     model (Model): The embedding, or a model that contains it.
-    tables (Tables): The tables of all that is embedded. Others are ignored.
+    tables (Tables): A table for each lookup. Other tables are ignored.
 
-    Raises TypeError for other types, and ValueError if the model has no MultiEmbed or other lookup,
-    or if a table is missing, has no symbols, or has a symbol twice. Neither changes anything.
+    Raises TypeError for wrong types, and ValueError if the model has no MultiEmbed or other lookup,
+    or if a table is missing, has no symbols, or has a symbol twice. Errors change nothing.
     """
     advice = "Give a component's model, nlp.get_pipe(NAME).model."
     check_type("set_tables", "model", model, Model, advice=advice)
@@ -120,12 +120,12 @@ def set_tables(model: Model, tables: Tables) -> None:
     for lookup, table_embed in (chain.layers for chain in lookup_chains(model)):
         symbols = symbols_of[lookup.attrs["attr"].value]
         lookup.attrs["symbols"] = symbols
-        forget_weights(table_embed)  # its rows are those of other symbols
+        forget_weights(table_embed)  # its rows belong to other symbols
         table_embed.set_dim("nV", len(symbols) + 1, force=True)
 
 
 def check_tables(model: Model, tables: Tables) -> None:
-    """Raise ValueError if a model has no MultiEmbed, or one that cannot use the tables."""
+    """Raise ValueError if a model has no MultiEmbed, or can't use the tables."""
     if not lookup_chains(model):
         raise ValueError(
             f"Tables are for a MultiEmbed, but the model '{model.name}' holds none. "
@@ -190,5 +190,5 @@ def make_init_tables_v1(
 
 
 def component_names(component: Union[str, list[str]]) -> list[str]:
-    """List the names that a setting gives: one, or several."""
+    """List the names in a setting, which may be a string."""
     return [component] if isinstance(component, str) else component

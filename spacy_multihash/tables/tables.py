@@ -1,4 +1,4 @@
-"""Tables of symbols for the embeddings that look them up: ordered, cut, merged, kept in files.
+"""Tables of symbols for lookup embeddings: order, cut, merge, save and load them.
 
 The file format, version 1, is one MessagePack map:
 
@@ -29,7 +29,7 @@ from ..common.types import Counts
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1
-# Ids are counted as soon as there are more than this, and more than distinct ids so far.
+# Pending ids are counted once there are more than this, and more than unique ids so far.
 _PENDING = 2**22
 _MAKE_IT = "Make it with: python -m spacy multihash init-tables CONFIG OUTPUT"
 
@@ -39,7 +39,7 @@ class Table:
     """The symbols of one attribute, or n-grams of one kind: most frequent first, ties by id.
 
     keys (numpy.ndarray): (V,) uint64 ids of the symbols.
-    counts (numpy.ndarray): (V,) uint64 numbers of times that each was seen.
+    counts (numpy.ndarray): (V,) uint64 how often each was seen.
     """
 
     keys: numpy.ndarray
@@ -56,7 +56,7 @@ class Tables:
 
     tables (Mapping[str, Table]): The tables by the name of their attribute or n-grams.
     min_freq (int): Symbols with a smaller count were left out.
-    max_rows (int or None): The most rows that a table may have, row 0 of unknown symbols included.
+    max_rows (int or None): The maximum rows of a table, including row 0 for unknown symbols.
     """
 
     tables: Mapping[str, Table]
@@ -65,7 +65,7 @@ class Tables:
 
 
 class IdCounter:
-    """Counts ids in memory that grows with the number of distinct ids alone."""
+    """Counts ids. Its memory only grows with the number of unique ids."""
 
     def __init__(self) -> None:
         """Start without ids."""
@@ -111,14 +111,14 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
 
 
 def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None) -> Tables:
-    """Cut tables, which may have been cut as much already, or less.
+    """Cut tables that were cut as much before, or less.
 
-    tables (Tables): The tables. They stay as they are.
+    tables (Tables): The tables, which don't change.
     min_freq (int): Keep a symbol if it was seen at least this often.
     max_rows (int or None): Keep the most frequent max_rows - 1 symbols. None for no limit.
     RETURNS (Tables): The tables with fewer symbols.
 
-    Raises ValueError if they were cut more than is asked for now.
+    Raises ValueError if they were cut further before.
     """
     check_cut(min_freq, max_rows)
     # 0 and 1 leave nothing out, since a symbol that was never seen has no count.
@@ -153,9 +153,9 @@ def merge_tables(corpora: Sequence[Tables]) -> Tables:
     """Add up the counts of several corpora, without a cut.
 
     corpora (Sequence[Tables]): Uncut tables (min_freq <= 1, no max_rows) of the same attributes.
-    RETURNS (Tables): The sums, as `make_tables` orders them.
+    RETURNS (Tables): The sums, in the order of `make_tables`.
 
-    Raises ValueError if there are none, if some were cut, or if they are of different attributes.
+    Raises ValueError if there are no tables, if some were cut, or if their attributes differ.
     """
     if not corpora:
         raise ValueError("Merging needs the tables of at least one corpus, got none.")
@@ -210,22 +210,22 @@ def read_tables(path: Union[str, Path]) -> Tables:
     path (Path): The file, as `write_tables` or the command init-tables writes it.
     RETURNS (Tables): The tables.
 
-    Raises FileNotFoundError, and ValueError if the file is damaged, of another version, or no file
-    of tables at all. All errors name the file.
+    Raises FileNotFoundError, and ValueError if the file is damaged, has another version, or isn't a
+    file of tables. Errors name the file.
     """
     path = Path(path)  # a config hands over a string
     return parse_tables(path, read_message(path))
 
 
 def read_message(path: Path) -> Any:  # noqa: ANN401 (whatever the file holds)
-    """Read what a MessagePack file holds; the errors are those of `read_tables`."""
+    """Read a MessagePack file; raises the errors of `read_tables`."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file of tables at {path}. {_MAKE_IT}")
     return _unpack(path, path.read_bytes())
 
 
 def parse_tables(path: Path, message: object) -> Tables:
-    """Make tables of what a file holds; the errors are those of `read_tables`."""
+    """Make tables of a file's content; raises the errors of `read_tables`."""
     if not isinstance(message, dict) or message.get("format") != FORMAT:
         raise ValueError(
             f"{path} is not a file of tables: expected a MessagePack map with format = "
@@ -239,7 +239,7 @@ def parse_tables(path: Path, message: object) -> Tables:
     packed = message.get("body")
     if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):
         raise ValueError(f"{path} is damaged: it doesn't match its checksum. {_MAKE_IT}")
-    body = _unpack(path, packed)  # as write_tables made it, which the checksum says
+    body = _unpack(path, packed)  # valid, because the checksum matches
     tables = {
         name: Table(*(numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts")))
         for name, arrays in body["tables"].items()
