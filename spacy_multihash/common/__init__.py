@@ -1,1 +1,1 @@
-"""What every part may use: no layer, and nothing of spaCy."""
+"""Helpers for every part: no layers, and nothing of spaCy."""

@@ -1,11 +1,11 @@
 """Checks of settings: numbers, choices, flags, functions and lists, in one wording.
 
-A config may hold a quoted number, true or 3.0 in the place of a whole number, and the types of a
-registered function let some of them pass. A call without a config lets everything pass. So a
-setting is checked before anything is computed with it.
+A config may have a quoted number, true or 3.0 instead of an integer, and the type hints of
+registered functions accept some of these. Calls from Python accept everything. So settings are
+checked before anything is computed.
 
-Each check raises ValueError for another value. Its first arguments are `where`, the layer or the
-command; `name`, the setting; and `value`, what it was given. `advice` says what to do.
+Checks raise ValueError for wrong values. Their first arguments are `where`, the layer or the
+command; `name`, the setting; and `value`, its value. `advice` says what to do.
 """
 
 import math
@@ -29,26 +29,26 @@ def setting_error(
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value is a number that a float can hold; a quoted number and a bool aren't."""
+    """Check if a value is a number that fits in a float. Strings and bools aren't numbers."""
     if isinstance(value, Integral) and abs(int(value)) > sys.float_info.max:
         return False
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object, low: int, high: Optional[int] = None) -> bool:
-    """Tell whether a value is a whole number from low on, and up to high if that is given."""
+    """Check if a value is an integer of at least low, and at most high if given."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         return False
     return low <= int(value) and (high is None or int(value) <= high)
 
 
 def is_list(values: object) -> TypeGuard[Sequence[object]]:
-    """Tell whether a value is a list or a tuple, which a string and a dict are not."""
+    """Check if a value is a sequence such as a list or a tuple, but not a string."""
     return isinstance(values, Sequence) and not isinstance(values, (str, bytes))
 
 
 def are_whole(values: object, low: int, high: Optional[int] = None) -> bool:
-    """Tell whether a value is a list of such whole numbers, which may be empty."""
+    """Check if a value is a list of integers in this range. It may be empty."""
     return is_list(values) and all(is_whole(value, low, high) for value in values)
 
 
@@ -61,7 +61,7 @@ def check_whole(
     *,
     advice: str = CHANGE_IT,
 ) -> None:
-    """Check for a whole number from low on, or from low to high."""
+    """Check for an integer >= low, and <= high if given."""
     if not is_whole(value, low, high):
         end = "on" if high is None else f"to {high}"
         raise setting_error(where, name, f"a whole number from {low} {end}", value, advice)
@@ -70,7 +70,7 @@ def check_whole(
 def check_number(
     where: str, name: str, value: object, low: float, *, advice: str = CHANGE_IT
 ) -> None:
-    """Check for a finite number from low on."""
+    """Check for a finite number >= low."""
     if not (is_number(value) and low <= value < math.inf):
         raise setting_error(where, name, f"a number from {low} on", value, advice)
 
@@ -114,7 +114,7 @@ def check_function(where: str, name: str, value: object) -> None:
 
 
 def check_length(where: str, name: str, values: object, owners: Sequence[str]) -> None:
-    """Check for a list with an entry for each of its owners, such as the names of attributes."""
+    """Check for a list with an entry for each owner, such as an attribute."""
     is_array = isinstance(values, numpy.ndarray) and values.ndim == 1
     length = len(values) if is_list(values) or is_array else None  # type: ignore[arg-type]
     if length != len(owners):
@@ -123,7 +123,7 @@ def check_length(where: str, name: str, values: object, owners: Sequence[str]) -
 
 
 def check_type(where: str, name: str, value: object, expected: type, *, advice: str) -> None:
-    """Raise TypeError if an argument of a function is not of the type that it needs."""
+    """Raise TypeError if an argument doesn't have the expected type."""
     if not isinstance(value, expected):
         was = type(value).__name__
         article = "an" if expected.__name__[0] in "AEIOUaeiou" else "a"

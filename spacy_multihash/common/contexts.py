@@ -1,4 +1,4 @@
-"""What belongs to docs that go through a pipeline, of which a component may return others."""
+"""Keep the contexts of docs in a pipeline, even if a component returns other docs."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ ContextT = TypeVar("ContextT")
 def remembered(
     pairs: Iterable[tuple[DocT, ContextT]], contexts: deque[ContextT]
 ) -> Iterator[tuple[DocT, ContextT]]:
-    """Pass docs along with what belongs to them, and keep what does in a queue."""
+    """Pass docs along with their contexts, and keep the contexts in a queue."""
     for doc, context in pairs:
         contexts.append(context)
         yield doc, context
@@ -20,15 +20,15 @@ def remembered(
 def with_contexts(
     pairs: Iterable[tuple[DocT, Optional[ContextT]]], contexts: deque[ContextT], where: str
 ) -> Iterator[tuple[DocT, ContextT]]:
-    """Pass docs along with what belongs to them, also those that a component made.
+    """Pass docs along with their contexts, even if a component replaced a doc.
 
-    spaCy gives back such a doc without its context. It is then that of the doc in its place.
+    spaCy returns new docs without context. They get the context of the doc they replace.
 
     pairs (Iterable): What `nlp.pipe(..., as_tuples=True)` yields.
     contexts (deque): What `remembered` kept.
-    where (str): What is read or asked, for the message.
+    where (str): The start of the message.
 
-    Raises ValueError in the end if docs were left out as well, since nothing tells which ones.
+    Raises ValueError in the end if docs were also left out, since it's unknown which.
     """
     is_other = False
     for doc, context in pairs:

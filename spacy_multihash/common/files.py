@@ -1,7 +1,7 @@
-"""Files and folders that are written whole or not at all.
+"""Write files and folders atomically: completely or not at all.
 
-What is written stands in a folder of its own, beside its target, until it is whole. Commands that
-were killed leave such folders behind, and the next one that writes to the same target removes them.
+New files stay in a staging folder beside their target until they're complete. Killed commands leave
+staging folders behind, and the next command that writes to the same target removes them.
 """
 
 import gc
@@ -26,10 +26,10 @@ _LOCK = "lock"
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all, and the folders that lead to it.
+    """Write a file atomically, and make its parent folders.
 
-    A link stays a link, and the file that it leads to is written. Bytes for a device, a pipe or a
-    stream of this process, such as /dev/stdout, are written to it.
+    A link stays a link, and its target is written. Devices, pipes and streams of this process, such
+    as /dev/stdout, are written to directly.
     """
     if (stream := standard_stream(path)) is not None or _is_special(path):
         sys.stdout.flush()  # what was printed before comes first
@@ -42,11 +42,11 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextmanager
 def replacing_file(path: Path, *, tidy: bool = True) -> Iterator[Path]:
-    """Give the path of a file to write, which takes the place of another when it is whole.
+    """Yield the path of a file to write, which replaces the target once it's complete.
 
-    A link stays a link, and the file that it leads to is replaced. Folders are made as needed.
+    A link stays a link, and its target is replaced. Folders are made as needed.
 
-    tidy (bool): Whether to look for what a killed command left, which reads the whole folder.
+    tidy (bool): Whether to look for leftovers of killed commands, which lists the folder.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,13 +58,13 @@ def replacing_file(path: Path, *, tidy: bool = True) -> Iterator[Path]:
 
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 (whatever JSON can hold)
-    """Write a JSON file, whole or not at all."""
+    """Write a JSON file atomically."""
     write_bytes(path, (srsly.json_dumps(value, indent=2) + "\n").encode("utf8"))
 
 
 @contextmanager
 def staging(parent: Path, name: str) -> Iterator[Path]:
-    """Make a hidden folder for what is to become `name` in a folder, and remove it at the end."""
+    """Make a hidden folder for the new `name` in a folder, and remove it at the end."""
     lock: Optional[int] = None
     while True:
         folder = Path(mkdtemp(prefix=f".{name}.", suffix=_STAGING, dir=parent))
@@ -81,10 +81,9 @@ def staging(parent: Path, name: str) -> Iterator[Path]:
 
 
 def remove_abandoned(parent: Path, name: Optional[str] = None) -> None:
-    """Remove the staging folders of a name, or of all names, whose processes are gone.
+    """Remove the staging folders of a name, or all names, whose processes ended.
 
-    A lock, which ends with its process, tells which. On Windows there is no such lock, and they
-    stay.
+    A process locks its folder while it lives. Windows has no such lock, so folders stay.
     """
     start = "." if name is None else f".{name}."
     for folder in parent.iterdir() if parent.is_dir() else ():
@@ -98,10 +97,10 @@ def remove_abandoned(parent: Path, name: Optional[str] = None) -> None:
 
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
-    """Give the path of a folder to write, which takes the place of another when it is whole.
+    """Yield the path of a folder to write, which replaces the target once it's complete.
 
-    At every moment, one of them is whole: at its place, or as a backup that `recover_folder` puts
-    back. If anything fails, the former folder is at its place again.
+    At any time, a complete folder is at its place, or in a backup that `recover_folder` restores.
+    If anything fails, the old folder is restored.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     recover_folder(target)
@@ -120,14 +119,14 @@ def replacing_folder(target: Path) -> Iterator[Path]:
 
 
 def recover_folder(target: Path) -> None:
-    """Put a folder back that was being replaced when a command was killed, and tidy up after it."""
+    """Restore a folder that a killed command was replacing, and remove its leftovers."""
     backup = _backup_of(target)
     if backup.exists() and not target.exists():
         backup.rename(target)
     remove_abandoned(target.parent, target.name)
     if backup.exists():
         with staging(target.parent, target.name) as folder, suppress(FileNotFoundError):
-            backup.rename(folder / "old")  # so that a backup is whole, also where this is killed
+            backup.rename(folder / "old")  # so that a backup is complete even if we're killed here
 
 
 def _backup_of(target: Path) -> Path:
@@ -135,7 +134,7 @@ def _backup_of(target: Path) -> Path:
 
 
 def _is_special(path: Path) -> bool:
-    """Tell whether a path is a device, a pipe or a socket, or leads to one."""
+    """Check if a path is, or links to, a device, a pipe or a socket."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -144,18 +143,18 @@ def _is_special(path: Path) -> bool:
 
 
 def standard_stream(path: Path) -> Optional[int]:
-    """Return the number of this process's stream that a link leads to, None if it leads to none."""
+    """Return the number of this process's stream that a path links to, or None."""
     for number in (1, 2) if path.is_symlink() else ():
-        with suppress(OSError):  # a stream that is closed, or a link that leads nowhere
+        with suppress(OSError):  # a closed stream, or a broken link
             if os.path.samestat(path.stat(), os.fstat(number)):
                 return number
     return None
 
 
 def _lock(folder: Path, *, wait: bool) -> Optional[int]:
-    """Lock a staging folder until the number that is returned is closed, or the process ends.
+    """Lock a staging folder until the returned descriptor is closed, or the process ends.
 
-    Raises OSError if another process has the lock, unless told to wait, or if there is no folder.
+    Raises OSError if another process has the lock, unless wait is true, or if there's no folder.
     """
     if sys.platform == "win32":
         return None
@@ -173,9 +172,9 @@ def _lock(folder: Path, *, wait: bool) -> Optional[int]:
 
 @contextmanager
 def keep_collector() -> Iterator[None]:
-    """Leave Python's garbage collector on or off, as it was.
+    """Restore Python's garbage collector to on or off.
 
-    srsly turns it off while it reads MessagePack, and leaves it off where a message is damaged.
+    srsly turns it off while it reads MessagePack, and leaves it off if a message is damaged.
     """
     was_on = gc.isenabled()
     try:
@@ -187,7 +186,7 @@ def keep_collector() -> Iterator[None]:
 def unpack(message: bytes) -> Any:  # noqa: ANN401 (whatever a message holds)
     """Unpack a message.
 
-    Raises ValueError or TypeError if it is damaged. TypeError: a map has a map as a key.
+    Raises ValueError if it's damaged, or TypeError if it has a map as a key.
     """
     with keep_collector():
         return srsly.msgpack_loads(message)

@@ -1,4 +1,4 @@
-"""A check of memory, before weights are made that the machine cannot hold."""
+"""Check that weights fit in memory, before they're drawn."""
 
 import os
 from collections.abc import Iterable
@@ -13,20 +13,19 @@ _MEMINFO, _STATM = Path("/proc/meminfo"), Path("/proc/self/statm")  # of Linux
 
 
 def check_memory(where: str, shapes: Iterable[tuple[int, ...]], advice: str) -> None:
-    """Raise ValueError if weights of these shapes take more memory to draw than is available.
+    """Raise ValueError if drawing weights of these shapes takes more memory than available.
 
-    They take 12 bytes a number. On a system that does not tell how much memory it has, as Windows,
-    nothing is checked.
+    They take 12 bytes a number. On systems that don't report their memory, such as Windows, nothing
+    is checked.
 
     where (str): The layer, for the message.
-    shapes (Iterable[tuple[int, ...]]): The shapes of the weights, with the names of the config's
-        settings in the advice.
-    advice (str): What to do.
+    shapes (Iterable[tuple[int, ...]]): The shapes of the weights.
+    advice (str): What to do, such as which settings to change.
     """
     shapes = list(shapes)
     needed, available = BYTES * sum(map(prod, shapes)), available_memory()
     if available is not None and needed > available:
-        # Layers that are alike are many: the largest tells enough.
+        # Many layers have the same shape, so we only report the largest.
         largest = " x ".join(map(str, max(shapes, key=prod)))
         raise ValueError(
             f"{where}: initial weights, the largest of shape {largest}, need "
@@ -36,9 +35,9 @@ def check_memory(where: str, shapes: Iterable[tuple[int, ...]], advice: str) -> 
 
 
 def available_memory() -> Optional[int]:
-    """Return the bytes of memory that programs can still take, None where nobody tells.
+    """Return the available memory in bytes, or None if it's unknown.
 
-    Systems other than Linux tell how much memory there is, and not how much of it is free.
+    Systems other than Linux report their total memory, not their free memory.
     """
     if _MEMINFO.is_file():
         lines = dict(line.split(":") for line in _MEMINFO.read_text().splitlines())
@@ -50,7 +49,7 @@ def available_memory() -> Optional[int]:
 
 
 def resident_memory() -> Optional[int]:
-    """Return the bytes of memory that this process takes, None on systems other than Linux."""
+    """Return this process's memory in bytes, None on systems other than Linux."""
     if not _STATM.is_file():
         return None
     return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""Nodes of models: made, found by name, and kept to the settings that they were built with."""
+"""Nodes of models: make them, find them by name, and pin their settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from thinc.model import deserialize_attr, serialize_attr
 
 from .files import unpack
 
-# Names that thinc and spaCy give to their own nodes. Those of ours are in their layers' files.
+# Names of thinc's and spaCy's nodes. The names of our nodes are in their layers' files.
 EXPAND_WINDOW = "expand_window"
 EXTRACT_FEATURES = "extract_features"
 HASH_EMBED = "hashembed"
@@ -28,26 +28,26 @@ def find_nodes(model: Model, *names: str) -> list[Model]:
 
 
 def is_listener(node: Model) -> bool:
-    """Tell whether a node gives the vectors of another component.
+    """Check if a node returns another component's vectors.
 
-    Listeners of spaCy and of spacy-transformers name the component. Those of
-    spacy-curated-transformers have an attr as a mark.
+    Listeners of spaCy and spacy-transformers name the component. Listeners of
+    spacy-curated-transformers have a marker attr.
     """
     return hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs
 
 
 def has_layers(node: Model, *names: str) -> bool:
-    """Tell whether the layers of a node have these names, in this order, and are no more."""
+    """Check if a node's layers have exactly these names, in this order."""
     return tuple(layer.name for layer in node.layers) == names
 
 
 def forget_weights(node: Model) -> None:
-    """Take the weights and gradients of a node away, and give it a number of its own.
+    """Remove the weights and gradients of a node, and give it a new id.
 
-    What an optimizer keeps of weights goes by this number. It would not fit those of another shape.
+    Optimizers keep state by id, which wouldn't fit weights of another shape.
     """
     for name in node.param_names:
-        empty = node.ops.alloc1f(0)  # thinc keeps what is unset, until something takes its place
+        empty = node.ops.alloc1f(0)  # thinc keeps unset arrays until they're replaced
         node.set_param(name, empty)
         node.set_grad(name, empty)
         node.set_param(name, None)
@@ -57,10 +57,10 @@ def forget_weights(node: Model) -> None:
 def bound(function: Callable, *settings: object) -> Callable:
     """Fix the first arguments of a forward function, which keeps its name.
 
-    functools.partial does the same without a name, for which thinc's data validation asks.
+    functools.partial has no name, which thinc's data validation needs.
 
     function (Callable): A forward function, in a layer's file so that it can be pickled.
-    settings (object): Its first arguments. Attrs would be replaced by those of loaded weights.
+    settings (object): Its first arguments. Loading weights would replace attrs.
     """
     fixed = partial(function, *settings)
     # functools.update_wrapper would show the fixed arguments in the signature as well.
@@ -83,7 +83,7 @@ def no_backprop(name: str) -> Callable:
 
 # Settings that loading weights may confirm, but never change
 
-# thinc loads node by node: nodes before the one that refuses have their new weights already.
+# thinc loads node by node: nodes before the failing node already have their new weights.
 PARTLY_LOADED = "The model may now hold part of the other weights: build it anew, or load its own."
 
 T = TypeVar("T", int, str, list[int])
@@ -93,11 +93,11 @@ T = TypeVar("T", int, str, list[int])
 class Pinned(Generic[T]):
     """An attr that is fixed when the layer is built: it decides which rows a token gets.
 
-    thinc overwrites the attrs of a layer with the saved ones. For a hash seed, that would turn
-    trained tables into noise, or quietly disagree with the config. A pinned attr is saved like any
-    other, but loading only compares it, and raises ValueError if the saved value differs.
+    thinc overwrites the attrs of a layer with saved attrs. For a hash seed, that would turn trained
+    tables into noise, or quietly disagree with the config. A pinned attr is saved like any other,
+    but loading only compares it, and raises ValueError if the saved value differs.
 
-    value: An int, a bool, a string, or a list of such values, in which None may stand.
+    value: An int, a bool, a string, or a list of such values, which may include None.
     """
 
     value: T
@@ -121,6 +121,6 @@ def _deserialize(built: Pinned, value: bytes, name: str, model: Model) -> Pinned
 
 
 def describe(model: Model) -> str:
-    """Name a layer for a message, with the attribute that it embeds, if it has one."""
+    """Name a layer for a message, with the attribute that it embeds, if any."""
     attr = model.attrs.get("attr")
     return f"'{model.name}' of {attr.value}" if isinstance(attr, Pinned) else f"'{model.name}'"

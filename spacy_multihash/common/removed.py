@@ -1,4 +1,4 @@
-"""What configs of earlier versions may still name: parts and settings that were removed."""
+"""Removed parts and settings that configs of earlier versions may still name."""
 
 import warnings
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def with_removed_settings(
 ) -> Callable[[FunctionT], FunctionT]:
     """Let a registered function accept settings that it had in earlier versions.
 
-    Saved configs have all settings written out. The function itself does not get the removed ones.
+    Saved configs list all settings. The function itself doesn't get removed settings.
 
     where (str): What the function builds, for messages.
     settings (RemovedSetting): The settings by their names.

@@ -8,9 +8,9 @@ from thinc.api import Model
 from thinc.types import Floats2d, Floats3d, Ints1d, Ints2d, Ragged
 
 
-@runtime_checkable  # thinc's data validation asks whether an input is one
+@runtime_checkable  # thinc's data validation calls isinstance
 class DocLike(Protocol):
-    """What embedding layers ask of a Doc, a Span, or the distinct tokens of a batch."""
+    """A Doc, a Span, or the unique tokens of a batch, as embedding layers use them."""
 
     @property
     def vocab(self) -> Any:  # noqa: ANN401 (spaCy's Vocab, which the layers do not import)
@@ -23,14 +23,14 @@ class DocLike(Protocol):
         """(len(self), len(attrs)) uint64 attribute ids; (len(self),) for a single attribute."""
 
 
-# The attributes that are words, which features are cut from, and by which tables find vectors.
+# Text attributes: features are cut from them, and tables find vectors by them.
 TEXT_ATTRS = ("ORTH", "LOWER", "NORM", "LEMMA")
 
 # Attribute name -> symbol id -> how often it was seen.
 Counts = dict[str, Counter[int]]
 
-# Inside the kernels: an array of numpy or CuPy. mypy cannot tell: thinc's types of arrays lack the
-# methods and arguments of numpy's, numpy's are no thinc types, and CuPy has none.
+# Inside the kernels: an array of numpy or CuPy. mypy can't check it: thinc's array types lack
+# methods and arguments of numpy, numpy's arrays aren't thinc types, and CuPy has no types.
 Array = Any
 
 # Attribute ids (U,) uint64 -> row numbers (U, K) int32.
