@@ -1,9 +1,9 @@
 """Multi hash, multi lookup and weighted hash embeddings for spaCy.
 
 Configs find the architectures and callbacks through entry points, and need no import. The names
-below are for code. Each is imported when it is first used, so that importing the package costs
-nothing. Type checkers read them from __init__.pyi. In an application that is frozen without the
-package's metadata, there are no entry points: there, importing the package registers everything.
+below are for code. They're imported at first use, so that importing the package is fast. Type
+checkers read them from __init__.pyi. Applications that are frozen without the package's metadata
+have no entry points: there, importing the package registers everything.
 """
 
 from importlib import import_module, metadata

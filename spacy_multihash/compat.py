@@ -106,7 +106,7 @@ def make_set_attr(
     layer (Optional[str]): Name of the layer in the component, or a reference to it: "multiembed".
 
     Raises ValueError if attr isn't "tables", or if there's no such component or layer. The callback
-    raises what `read_tables` raises.
+    raises errors like `read_tables`.
     """
     if attr != "tables":
         raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, was: {attr!r}.")
@@ -145,7 +145,7 @@ def _tables_from_rows(tables: Mapping[str, Mapping[int, int]]) -> Tables:
 def _table_from_rows(attr: str, rows: Mapping[int, int]) -> Table:
     """Make a table of symbols whose rows are known, but not their counts.
 
-    Raises ValueError for other rows: row 0 is that of unknown symbols, and no symbols share a row.
+    Raises ValueError unless the rows are 1 to the number of symbols, each once.
     """
     for symbol, row in rows.items():
         if not is_whole(symbol, 0, 2**64 - 1) or not is_whole(row, 0):

@@ -1,7 +1,6 @@
-"""Register everything by hand, for applications that are frozen without the metadata of packages.
+"""Register everything by hand, for frozen applications without package metadata.
 
-Elsewhere, entry points do it. The imports are plain, so that tools that freeze applications follow
-them.
+Elsewhere, entry points do it. The imports are plain, so that freezing tools follow them.
 """
 
 from spacy import registry
