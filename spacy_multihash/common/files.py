@@ -172,7 +172,7 @@ def _lock(folder: Path, *, wait: bool) -> Optional[int]:
 
 @contextmanager
 def keep_collector() -> Iterator[None]:
-    """Restore Python's garbage collector to on or off.
+    """Restore the state of Python's garbage collector.
 
     srsly turns it off while it reads MessagePack, and leaves it off if a message is damaged.
     """

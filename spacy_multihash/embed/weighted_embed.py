@@ -64,8 +64,8 @@ def weighted_layer(
     seed (int): Hash seed, 0 <= seed < 2**32. The seed of the importance is derived from it.
     num_hashes (int): Number of component vectors of a symbol, 1 to 16, k in the paper.
     importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. None
-        takes ten times `rows`. append_importance (bool): Whether to append the importance
-        parameters to the vector.
+        takes ten times `rows`.
+    append_importance (bool): Whether to append the importance parameters to the vector.
     train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
 
     Raises ValueError if a setting is out of range, has the wrong type, or has no effect.
@@ -117,8 +117,9 @@ def weighted_embed(
 
     rows (RowLayer): (N,) uint64 -> (N, k) int32, rows of component vectors.
     importance (AttrLayer): (N,) uint64 -> (N, k) float32, the importance parameters.
-    table (WeightedTableLayer): Both -> (N, width) float32. append_importance (bool): Whether to
-        append the importance parameters to the vector, which is optional in the paper.
+    table (WeightedTableLayer): Both -> (N, width) float32.
+    append_importance (bool): Whether to append the importance parameters to the vector, which is
+        optional in the paper.
     """
     num_hashes = table.attrs["num_hashes"].value
     return Model(

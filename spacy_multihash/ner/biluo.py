@@ -1,7 +1,7 @@
 """The tags of a token: their names, their numbers, and which may follow which.
 
-O is outside of all entities. Of an entity of several tokens, B is the first token, L the last, and
-I are those between. U is an entity of one token. With C labels there are 4 * C + 1 tags. A tag's
+O is outside of all entities. In an entity of several tokens, B is the first token, L the last, and
+I the tokens between. U is a single-token entity. With C labels there are 4 * C + 1 tags. A tag's
 number is its column in scores (N, 4 * C + 1), where each kind has its C labels side by side:
 
     column   0    1 .. C    C+1 .. 2C    2C+1 .. 3C    3C+1 .. 4C
@@ -11,7 +11,7 @@ number is its column in scores (N, 4 * C + 1), where each kind has its C labels 
     OLU      x                                x             x
     OBU      x       x                                      x
 
-An entity is open after the tags BI and before the tags IL. None is open after OLU and before OBU.
+An entity is open after BI and before IL. No entity is open after OLU and before OBU.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy
 
 OUTSIDE = 0
-# In place of the tag of a token that has no gold standard.
+# The tag of a token without gold annotation.
 MISSING = -1
 
 
@@ -54,10 +54,10 @@ class TagColumns(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    """What is known of N tokens before they are tagged, (N,) bool each.
+    """Constraints on the tags of N tokens, (N,) bool each.
 
-    starts: This token begins a doc or a sentence, so that no entity reaches it from the one before.
-    spaces: This token is whitespace, with which no entity begins.
+    starts: This token begins a doc or a sentence, so no entity continues into it.
+    spaces: This token is whitespace, so no entity begins with it.
     outside: This token is O, for example because it is in another entity already.
     """
 
@@ -84,7 +84,7 @@ class Entities(NamedTuple):
 
 
 def as_entities(rows: Sequence[tuple[int, int, int]]) -> Entities:
-    """List entities by start, end and label of each."""
+    """Make entities of rows (start, end, label)."""
     return Entities(*numpy.array(rows, dtype="int64").reshape(-1, 3).T)
 
 
@@ -111,7 +111,7 @@ def columns_after_adding(nO: int, new_nO: int) -> numpy.ndarray:
 
 
 def may_follow(nO: int) -> numpy.ndarray:
-    """Tell which tag, the column, may follow which, the row: (nO, nO) bool.
+    """Find which tags (columns) may follow each tag (row): (nO, nO) bool.
 
     I or L of the same label follow B and I; O, B or U follow all other tags.
     """
@@ -124,7 +124,7 @@ def may_follow(nO: int) -> numpy.ndarray:
 
 
 def allowed_tags(constraints: Constraints, nO: int) -> numpy.ndarray:
-    """Tell which tags each token may have, given what is known of it alone: (N, nO) bool."""
+    """Find the tags that each token may have by its own constraints: (N, nO) bool."""
     columns = tag_columns(nO)
     allowed = numpy.ones((len(constraints.starts), nO), dtype=bool)
     allowed[constraints.starts, columns.IL] = False
@@ -134,7 +134,7 @@ def allowed_tags(constraints: Constraints, nO: int) -> numpy.ndarray:
 
 
 def are_entities(tags: numpy.ndarray, lengths: numpy.ndarray, nO: int) -> bool:
-    """Tell whether all tags are known and, within each doc, follow each other as they may.
+    """Check if all tags are known, and form a valid sequence in each doc.
 
     tags (N,) int64.
     lengths (B,) int: The number of tokens of each doc.
@@ -142,12 +142,12 @@ def are_entities(tags: numpy.ndarray, lengths: numpy.ndarray, nO: int) -> bool:
     if ((tags < 0) | (tags >= nO)).any():
         return False
     bounds = numpy.append(0, numpy.cumsum(lengths))
-    tags = numpy.insert(tags, bounds, OUTSIDE)  # may stand before and after any doc
+    tags = numpy.insert(tags, bounds, OUTSIDE)  # valid before and after any doc
     return bool(may_follow(nO)[tags[:-1], tags[1:]].all())
 
 
 def entities_of(tags: numpy.ndarray, nO: int) -> Entities:
-    """Read the entities off tags that follow each other as they may.
+    """Read the entities from valid sequences of tags.
 
     tags (N,) int64.
     """

@@ -1,8 +1,8 @@
-"""How true the probabilities of entities are, and the temperature that makes them truer.
+"""Measure the calibration of entities' probabilities, and improve it by a temperature.
 
-Probabilities are calibrated if of all entities with a probability of about p a share of p is right.
-A temperature T, by which scores are divided before they become probabilities, changes how sure a
-model is and not what it finds (Guo et al. 2017, "On calibration of modern neural networks").
+Probabilities are calibrated if, of all entities with a probability of about p, a share of p is
+right. A temperature T, which divides scores before they become probabilities, changes the model's
+confidence, but not what it finds (Guo et al. 2017, "On calibration of modern neural networks").
 """
 
 import math
@@ -17,11 +17,11 @@ from spacy.util import minibatch
 
 from .spans import SpanScores, annotate_before
 
-# The temperatures among which the best is looked for.
+# The range of temperatures that is searched.
 LOWEST, HIGHEST = 0.05, 20.0
-# The temperatures that a round of the search looks at, and how close their logarithms get.
+# Temperatures per round of the search, and the tolerance of their logarithms.
 _GRID, _TOLERANCE = 9, 1e-3
-# The share by which a temperature is at least away from them, if it is a result.
+# A temperature closer to LOWEST or HIGHEST than this share counts as at the edge.
 _FROM_EDGE = 0.01
 # Probabilities are kept this far from 0 and 1 in logarithms.
 _EDGE = 1e-7
@@ -32,8 +32,8 @@ class Bin:
     """The entities whose probabilities are in a range.
 
     probability: Their mean probability.
-    share: The share of them that is right.
-    entities: How many there are.
+    share: The share that is right.
+    entities: Their number.
     """
 
     probability: float
@@ -42,7 +42,7 @@ class Bin:
 
 
 def reliability(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10) -> list[Bin]:
-    """Sort entities into ranges of probability of equal width, without ranges that are empty.
+    """Bin entities by probability, in bins of equal width, without empty bins.
 
     probabilities (E,) float: In [0, 1].
     right (E,) bool: Whether each entity is right.
@@ -58,9 +58,9 @@ def reliability(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 
 def expected_calibration_error(
     probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10
 ) -> float:
-    """Return the mean distance of probability and share, over entities (Guo et al. 2017, eq. 3).
+    """Return the mean gap of probability and share right, over entities (Guo et al. 2017, eq. 3).
 
-    The arguments are those of `reliability`. Without entities it is NaN.
+    See `reliability` for the arguments. Without entities, it's NaN.
     """
     if not len(probabilities):
         return math.nan
@@ -75,9 +75,9 @@ def log_loss(probabilities: numpy.ndarray, right: numpy.ndarray) -> float:
 
 
 def fit_temperature(probabilities: Callable[[float], numpy.ndarray], right: numpy.ndarray) -> float:
-    """Find the temperature of the lowest log loss, between `LOWEST` and `HIGHEST`.
+    """Find the temperature with the lowest log loss, from `LOWEST` to `HIGHEST`.
 
-    Each round looks at a grid of temperatures, and the next at a finer one around the best.
+    Each round tries a grid of temperatures, and the next a finer grid around the best.
 
     probabilities (Callable): Temperature -> (E,) float, E >= 1.
     right (E,) bool.
@@ -92,16 +92,16 @@ def fit_temperature(probabilities: Callable[[float], numpy.ndarray], right: nump
 
 
 def is_at_edge(temperature: float) -> bool:
-    """Tell whether a temperature is about the lowest or the highest that is looked at."""
+    """Check if a temperature is about the lowest or the highest of the search."""
     return not LOWEST * (1 + _FROM_EDGE) < temperature < HIGHEST * (1 - _FROM_EDGE)
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How true probabilities of entities are.
+    """The calibration of probabilities.
 
     entities: How many entities were found.
-    share: The share of them that is right: the precision.
+    share: The share that is right: the precision.
     error: The expected calibration error.
     loss: The log loss.
     """
@@ -113,14 +113,14 @@ class Quality:
 
 
 def quality_of(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10) -> Quality:
-    """Measure how true probabilities are; the arguments are those of `reliability`."""
+    """Measure the calibration; see `reliability` for the arguments."""
     error = expected_calibration_error(probabilities, right, bins)
     return Quality(len(right), float(right.mean()), error, log_loss(probabilities, right))
 
 
 @dataclass(frozen=True)
 class Change:
-    """How true probabilities are with two temperatures."""
+    """The calibration with two temperatures."""
 
     before: Quality
     after: Quality
@@ -128,11 +128,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How true the probabilities of the entities of a corpus are, with two temperatures.
+    """The calibration on a corpus, with two temperatures.
 
-    former, temperature: The temperature that the component had, and the other one.
-    before, after: How true the probabilities are, with each temperature.
-    labels: The same two for each label.
+    former, temperature: The component's temperature, and the new temperature.
+    before, after: The calibration with each temperature.
+    labels: Both for each label.
     bins_before, bins_after: The ranges of probability, for the diagram.
     """
 
@@ -153,7 +153,7 @@ _BATCH = 256
 class Judged(NamedTuple):
     """The E entities that a component finds where there is gold annotation.
 
-    former: The temperature that it has.
+    former: The component's temperature.
     right (E,) bool: Whether each entity is right.
     labels (E,) str: What each entity counts as.
     probabilities (Callable): Temperature -> (E,) float.
@@ -174,15 +174,14 @@ def judge_entities(
 ) -> Judged:
     """Find the entities of a corpus, and judge them. The pipeline stays as it is.
 
-    An entity that other components set, or with a token whose gold annotation is missing, does not
-    count.
+    Entities that other components set, or with tokens without gold annotation, are ignored.
 
     name (str): The component, a batch_ner or tagger_ner.
     examples (Sequence[Example]): The corpus, not annotated yet.
-    same (Optional[Mapping[str, str]]): What each label counts as, that of a found entity and that
-        of a gold one. Entities with other labels do not count. Null is for all labels as they are.
+    same (Optional[Mapping[str, str]]): What each label counts as, in found and in gold entities.
+        Entities with other labels are ignored. Null takes all labels as they are.
 
-    Raises ValueError if no entity is found that counts.
+    Raises ValueError if no entities are left.
     """
     recognizer: Any = nlp.get_pipe(name)
     right: list[bool] = []
@@ -227,15 +226,15 @@ def _gold_entities(
 
 
 def _counts_as(label: str, same: Optional[Mapping[str, str]]) -> Optional[str]:
-    """Return what a label counts as, None if it does not count."""
+    """Return what a label counts as, None if it's ignored."""
     return label if same is None else same.get(label)
 
 
 def best_temperature(judged: Judged) -> float:
-    """Find the temperature of the lowest log loss, in thousandths.
+    """Find the temperature with the lowest log loss, in thousandths.
 
-    Raises ValueError if all entities are right, or none: the lowest temperature that there is, or
-    the highest, would be the best.
+    Raises ValueError if all entities are right, or none: then the lowest or the highest temperature
+    would be the best.
     """
     number, right = len(judged.right), int(judged.right.sum())
     if right in (0, number):
@@ -248,7 +247,7 @@ def best_temperature(judged: Judged) -> float:
 
 
 def compare(judged: Judged, temperature: float, *, bins: int = 10) -> Calibration:
-    """Compare the probabilities of entities, in so many bins, with those of another temperature."""
+    """Compare the calibration, in bins, with the calibration at another temperature."""
     old, new = judged.probabilities(judged.former), judged.probabilities(temperature)
     right = judged.right
 

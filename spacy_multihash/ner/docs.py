@@ -1,4 +1,4 @@
-"""Entities of docs: those that are there, what they rule out, and how new ones are set."""
+"""Entities of docs: find existing entities and constraints, and set new entities."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Union, cast
@@ -23,7 +23,7 @@ def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
 
 
 def as_docs(component: str, docs: Union[Doc, Iterable[Doc]]) -> list[Doc]:
-    """List docs; one doc is a list of one. What stands in for a doc counts as one.
+    """List docs, or a single doc. Objects with `to_array` count, but not spans.
 
     component (str): The name of the component, for the message.
 
@@ -43,7 +43,7 @@ def check_same_docs(component: str, docs: Sequence[Doc], lengths: numpy.ndarray)
     """Check that a prediction fits docs.
 
     component (str): The name of the component, for the message.
-    lengths (D,) int64: The numbers of tokens of the docs that were predicted.
+    lengths (D,) int64: The lengths of the predicted docs.
 
     Raises ValueError if docs have other lengths.
     """
@@ -61,10 +61,10 @@ def check_same_docs(component: str, docs: Sequence[Doc], lengths: numpy.ndarray)
 
 
 def constraints_of(docs: list[Doc]) -> Constraints:
-    """Read off docs what is known of their tokens, by the rules of spaCy's ner.
+    """Find the constraints of docs, by the rules of spaCy's ner.
 
-    No entity begins with whitespace or crosses the boundary of a sentence. Tokens that are blocked,
-    or are in an entity already, get no other.
+    No entity begins with whitespace or crosses the boundary of a sentence. Blocked tokens, and
+    tokens of existing entities, get no new entity.
     """
     tokens = numpy.concatenate([doc.to_array([SENT_START, IS_SPACE, ENT_IOB]) for doc in docs])
     sentence_starts, spaces, iob = tokens.T
@@ -75,13 +75,13 @@ def constraints_of(docs: list[Doc]) -> Constraints:
 
 
 def without_entities(constraints: Constraints, docs: list[Doc]) -> Constraints:
-    """Let tokens of entities that are there have others, but not blocked tokens."""
+    """Allow new entities on existing entities' tokens, not on blocked tokens."""
     iob_and_type = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE]) for doc in docs])
     return constraints._replace(outside=(iob_and_type == (IOB_BEGINS, 0)).all(axis=1))
 
 
 def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
-    """List the entities with these labels that docs have already."""
+    """List the existing entities of docs with these labels."""
     numbers = {label: number for number, label in enumerate(labels)}
     entities, begin = [], 0
     for doc in docs:
@@ -97,7 +97,7 @@ def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
 def entity_keys(
     docs: Sequence[Doc], entities: Entities, labels: Sequence[str]
 ) -> list[tuple[int, EntityKey]]:
-    """Return the number of its doc, and its key in the doc, of each entity of the batch."""
+    """Return the doc's number, and the key in the doc, for each entity of the batch."""
     if not len(entities.starts):
         return []
     lengths = lengths_of(docs)
@@ -112,8 +112,8 @@ def entity_keys(
 def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) -> Entities:
     """List entities of the batch by their keys in each doc, in their order.
 
-    Raises ValueError for other labels, for tokens that a doc does not have, and if there are not as
-    many lists of keys as docs.
+    Raises ValueError for unknown labels, tokens outside a doc, and if keys and docs differ in
+    length.
     """
     if len(keys) != len(docs):
         raise ValueError(
@@ -144,17 +144,17 @@ def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> 
 
 
 def set_entities(doc: Doc, spans: list[Span]) -> None:
-    """Set entities, keep those that a doc has, and set all other tokens to be outside."""
+    """Set new entities, keep existing entities, and set all other tokens to outside."""
     if not (doc.has_annotation("ENT_IOB") or doc.has_annotation("ENT_TYPE")):
         doc.set_ents(spans)
         return
     doc.set_ents(spans, default="unmodified")
     iob = doc.to_array(ENT_IOB)
-    iob[iob == IOB_MISSING] = IOB_OUTSIDE  # and nothing else of these tokens, as spaCy's ner
+    iob[iob == IOB_MISSING] = IOB_OUTSIDE  # and nothing else of these tokens, like spaCy's ner
     doc.from_array(ENT_IOB, cast(Ints2d, iob))
 
 
-# How sure a recognizer is of entities of a doc: a probability for each.
+# The probabilities of entities of a doc.
 Confidences = dict[EntityKey, float]
 
 
@@ -178,11 +178,11 @@ def set_confidences(
 ) -> None:
     """Put a doc's M entities into doc.spans[spans_key], with `attrs["scores"]`, (M,) float32.
 
-    Each entity gets its own score, whatever other code has done to the doc since the prediction. An
-    entity without a confidence, which other code has set since then, gets NaN.
+    Each entity gets its own score, even if other code changed the doc after the prediction.
+    Entities that other code set get NaN.
 
-    labels (Collection[str]): The labels of the recognizer. Entities with others are not put there.
-    left_out (Collection[Span]): Entities that are not in doc.ents, but are put there as well.
+    labels (Collection[str]): The labels of the recognizer. Entities with other labels are left out.
+    left_out (Collection[Span]): More entities to put there, which aren't in doc.ents.
     """
     entities = [ent for ent in doc.ents if ent.label_ in labels]
     entities = sorted([*entities, *left_out], key=lambda ent: (ent.start, ent.end))

@@ -16,9 +16,9 @@ from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
 def as_examples(examples: Iterable[Example], method: str) -> list[Example]:
     """List examples.
 
-    method (str): The method that they were given to, for the message.
+    method (str): The method that was called, for the message.
 
-    Raises TypeError, spaCy's, for what are no examples.
+    Raises spaCy's TypeError if they aren't examples.
     """
     listed = list(examples) if isinstance(examples, Iterable) else examples
     validate_examples(listed, method)
@@ -31,13 +31,13 @@ def gold_labels(examples: Iterable[Example]) -> list[str]:
 
 
 def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarray:
-    """Return the tags of all predicted tokens, (N,) int64, `biluo.MISSING` where not known.
+    """Return the tags of all predicted tokens, (N,) int64, `biluo.MISSING` if unknown.
 
-    They are those of Example.get_aligned_ner. A tag is not known where the reference has none or
-    blocks the token, and where tokens do not align. Usually both docs have the same tokens. Then
-    the tags are read off the references, of the batch at once.
+    Tags are as in Example.get_aligned_ner. A tag is unknown if the reference has no annotation,
+    blocks the token, or doesn't align with it. Usually both docs have the same tokens. Then the
+    tags are read from the references of the batch at once.
 
-    Raises ValueError for entities with other labels.
+    Raises ValueError if entities have other labels.
     """
     lengths = lengths_of([example.predicted for example in examples])
     tags = numpy.full(lengths.sum(), MISSING)
@@ -59,12 +59,12 @@ def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarr
 
 
 def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str) -> Entities:
-    """List the entities that are known to be wrong: the spans of reference.spans[key], each once.
+    """List the entities that are known to be wrong: the unique spans of reference.spans[key].
 
-    They are by position in the batch of predicted docs. Spans with other labels are left out, as
-    nothing predicts them, and so are those that do not align with the predicted tokens.
+    Positions are in the batch of predicted docs. Spans with other labels are ignored, because
+    nothing predicts them, and so are spans that don't align with the predicted tokens.
 
-    Raises ValueError for an entity of a reference that is among its wrong ones.
+    Raises ValueError if an entity of a reference is also known to be wrong.
     """
     numbers = {label: number for number, label in enumerate(labels)}
     entities: list[tuple[int, int, int]] = []
@@ -99,7 +99,7 @@ def _aligned(
 
 
 def same_tokens(doc: Doc, other: Doc) -> bool:
-    """Tell whether two docs have the same tokens, whatever spaces are between them."""
+    """Check if two docs have the same tokens, ignoring the spaces between them."""
     return len(doc) == len(other) and bool((doc.to_array(ORTH) == other.to_array(ORTH)).all())
 
 

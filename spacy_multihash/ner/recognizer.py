@@ -1,7 +1,7 @@
-"""What recognizers share: settings that are attributes, and errors of weights that aren't finite.
+"""Base of recognizers: settings as attributes, and errors for weights that aren't finite.
 
-The settings are one frozen dataclass. A new one is a field of the dataclass, with its check, and an
-argument of the factory.
+The settings are a frozen dataclass. To add a setting, add a field with its check, and an argument
+of the factory.
 """
 
 import math
@@ -20,11 +20,11 @@ _MOST_NAMED = 3
 
 
 class WithSettings:
-    """A component whose settings are its attributes, which can be set on a trained one.
+    """A component whose settings are attributes, which you can change after training.
 
     `settings_type` is the dataclass. Its method `check` gets the component, and raises ValueError
-    for settings out of range. to_disk saves the settings of the config: for others, load with them,
-    and save.
+    for settings out of range. to_disk saves the config's settings: to save others, load with them
+    first.
     """
 
     settings_type: ClassVar[Any]
@@ -60,7 +60,7 @@ def _names(settings_type: Any) -> frozenset[str]:  # noqa: ANN401
 
 
 def check_temperature(where: str, temperature: object) -> None:
-    """Raise ValueError for a setting that is no temperature.
+    """Raise ValueError unless temperature is above 0.
 
     where (str): The component, for the message.
     """
@@ -69,15 +69,15 @@ def check_temperature(where: str, temperature: object) -> None:
 
 
 def are_finite(arrays: Iterable[Array]) -> bool:
-    """Tell whether no number of arrays is NaN or infinite."""
+    """Check if all numbers in arrays are finite."""
     return all(bool(get_array_module(array).isfinite(array).all()) for array in arrays)
 
 
 def not_finite(component: str, model: Model, what: str, effect: str) -> ValueError:
-    """Make the error for numbers that are NaN or infinite; it names the parameters that are.
+    """Make the error for NaN or infinite numbers. It names NaN or infinite parameters.
 
-    what (str): Which numbers they are.
-    effect (str): What cannot be done with them.
+    what (str): The numbers.
+    effect (str): What can't be done with them.
     """
     return ValueError(
         f'Component "{component}": {what} are not finite (NaN or infinite), so that {effect}. '

@@ -1,4 +1,4 @@
-"""The probabilities that a pipeline gives to any entities of docs."""
+"""The probabilities of arbitrary entities of docs."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ from .docs import EntityKey, KeysOfDocs
 
 
 class SpanScores(NamedTuple):
-    """E entities of docs, and how their probabilities depend on the temperature.
+    """E entities of docs, and their probabilities at any temperature.
 
-    keys: Of each entity, the number of its doc, and its start, end and label.
+    keys: For each entity, the number of its doc, its start, end and label.
     probabilities: Temperature -> (E,) float.
     """
 
@@ -28,10 +28,10 @@ class SpanScores(NamedTuple):
 def score_spans(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs) -> numpy.ndarray:
     """Compute the probabilities of entities of docs, whether a recognizer finds them or not.
 
-    name (str): The component, a batch_ner or tagger_ner. Of the components before it, only those
-        that it listens to run.
-    docs (Sequence[Doc]): Docs, or what stands in for them, with what the components before the
-        recognizer have set. They get new tensors.
+    name (str): The component, a batch_ner or tagger_ner. Only the components that it listens
+        to run before it.
+    docs (Sequence[Doc]): Docs, or objects like docs, as annotated by the components before the
+        recognizer. They get new tensors.
     keys (KeysOfDocs): The entities of each doc.
 
     Returns the probabilities of all entities of the first doc, then of the second, (E,) float64.
@@ -59,10 +59,10 @@ def annotate_before(
 ) -> list[tuple[Doc, Example]]:
     """Let the components before a recognizer annotate the predicted docs of examples.
 
-    A doc that one of them fails at may be left out, as the pipeline's error handler decides. A
-    component may return another doc, which becomes the predicted one.
+    If a component fails at a doc, the pipeline's error handler may leave it out. If a component
+    returns another doc, that becomes the predicted doc.
 
-    Raises ValueError if one does and docs are left out, since nothing tells which ones.
+    Raises ValueError if both happen, since it's unknown which docs were left out.
     """
     with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
         pairs = nlp.pipe(((eg.predicted, eg) for eg in examples), as_tuples=True)

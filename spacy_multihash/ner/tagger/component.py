@@ -53,9 +53,9 @@ from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
 from .token_tagger import learns_transitions, resize_output, warn_of_unheard
 
-# Where cfg has the labels that were added to trained weights, until examples with them are seen.
+# Key in cfg of labels that were added to trained weights, until examples with them are seen.
 _UNSEEN = "unseen_labels"
-# What scores are at most apart after the division, so that the sum of many is a float32 too.
+# Maximum distance of scores after the division, so that their sums fit in float32 too.
 _MOST_APART = 1e30
 
 
@@ -64,8 +64,8 @@ class Prediction(NamedTuple):
 
     lengths (D,) int64: The number of tokens of each doc.
     entities: The new entities.
-    confidences: Of each doc, how sure the model is of the new entities, and of those with labels of
-        the component that are there already. None if nobody asked.
+    confidences: For each doc, the probabilities of new entities, and of existing entities with the
+        component's labels. None if they weren't requested.
     """
 
     lengths: numpy.ndarray
@@ -76,16 +76,16 @@ class Prediction(NamedTuple):
 class EntityTagger(WithSettings, TrainablePipe):
     """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
-    As spaCy's ner does, it keeps entities that are there already, begins none with whitespace, and
-    lets none cross the boundary of a sentence, if there are sentences.
+    Like spaCy's ner, it keeps existing entities, and finds no entities that begin with whitespace
+    or, if there are sentences, cross the boundary of a sentence.
 
     vocab (Vocab): The vocab of the pipeline.
     model (Model): Built by spacy-multihash.TokenTagger.v1.
     name (str): The name of the component in the pipeline.
     scorer (Optional[Callable]): Scores a list of examples.
-    **settings (Any): Those of `Settings`, which are attributes too.
+    **settings (Any): See `Settings`; they're attributes too.
 
-    Raises ValueError for settings that the model cannot follow.
+    Raises ValueError if the model doesn't support a setting.
     """
 
     settings_type = Settings
@@ -118,12 +118,12 @@ class EntityTagger(WithSettings, TrainablePipe):
 
     @property
     def decoder(self) -> Decoder:
-        """From scores to tags. None sets the one that fits the model."""
+        """How scores become tags. Setting None lets the model decide."""
         return self._settings.decoder or ("crf" if self.learns_transitions else "constrained")
 
     @property
     def learns_transitions(self) -> bool:
-        """Whether the model scores tags that follow each other."""
+        """Whether the model scores pairs of consecutive tags."""
         return learns_transitions(self.model)
 
     @property
@@ -133,17 +133,16 @@ class EntityTagger(WithSettings, TrainablePipe):
 
     @property
     def label_data(self) -> tuple[str, ...]:
-        """What `spacy init labels` saves."""
+        """Labels for `spacy init labels`."""
         return self.labels
 
     def add_label(self, label: str) -> int:
         """Add a label. Return 1 if it is new, otherwise 0.
 
         After initialization, the model gets tags for it, with weights of 0, and keeps all that it
-        has learned. As with spaCy's ner, no entity of the label is predicted until the component is
-        updated with one.
+        learned. Like in spaCy's ner, the label isn't predicted until an update has examples of it.
 
-        Raises ValueError for a label that is no string.
+        Raises ValueError if the label isn't a string.
         """
         if not isinstance(label, str):
             raise ValueError(Errors.E187)
@@ -157,7 +156,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         return 1
 
     def _add_labels(self, labels: Iterable[str]) -> None:
-        """Add labels, all or none. Raises ValueError if they are no list of strings."""
+        """Add all labels, or raise ValueError if they aren't a list of strings."""
         given = None if isinstance(labels, (str, Mapping)) else list(labels)
         if given is None or not all(isinstance(label, str) for label in given):
             expected = "a list of strings, as spacy init labels saves those of tagger_ner"
@@ -167,11 +166,11 @@ class EntityTagger(WithSettings, TrainablePipe):
             self.add_label(label)
 
     def has_weights(self) -> bool:
-        """Tell whether the model is initialized."""
+        """Check if the model is initialized."""
         return bool(self.model.get_ref("output_layer").has_param("W"))
 
     def see_labels(self, labels: Iterable[str]) -> None:
-        """Add those that are new, and predict entities of all of them from now on."""
+        """Add new labels, and predict entities of all these labels from now on."""
         seen = set(labels)
         for label in sorted(seen):
             self.add_label(label)
@@ -180,7 +179,7 @@ class EntityTagger(WithSettings, TrainablePipe):
             self.cfg[_UNSEEN] = unseen
 
     def rule_out_unseen(self, scores: Array) -> Array:
-        """Give -inf to the tags of labels without an example so far, in scores (N, nO) float32."""
+        """Set scores (N, nO) float32 to -inf for labels without an example so far."""
         if _UNSEEN not in self.cfg:
             return scores
         scores = scores.copy()
@@ -201,11 +200,11 @@ class EntityTagger(WithSettings, TrainablePipe):
 
         get_examples (Callable[[], Iterable[Example]]): Returns representative examples.
         nlp (Optional[Language]): The pipeline.
-        labels (Optional[list[str]]): The labels, as `spacy init labels` saves them. Null takes
-            those of the examples.
+        labels (Optional[list[str]]): The labels, as `spacy init labels` saves them. Null takes the
+            examples' labels.
 
-        Raises ValueError if there are none, or if they are no list of strings. Warns of a component
-        that shares its vectors of tokens, and to which nobody listens.
+        Raises ValueError if there are no labels, or if they aren't a list of strings. Warns of a
+        shared tok2vec without listeners.
         """
         validate_get_examples(get_examples, "EntityTagger.initialize")
         check_lexeme_norms(self.vocab, "tagger_ner")
@@ -231,7 +230,7 @@ class EntityTagger(WithSettings, TrainablePipe):
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Prediction:
         """Find the entities of docs, without setting them.
 
-        Raises ValueError for weights that are not finite, and names them.
+        Raises ValueError if weights aren't finite, and names them.
         """
         docs = as_docs(self.name, docs)
         lengths = lengths_of(docs)
@@ -243,7 +242,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         entities = self._decode(docs, scores, constraints)
         if not asks:
             return Prediction(lengths, entities, None)
-        # Of those that are there already, the model is asked as if it did not know them
+        # Probabilities of existing entities ignore that they were given
         present = present_entities(docs, self.labels)
         confidences: list[Confidences] = [{} for _ in docs]
         for asked, given in (
@@ -261,9 +260,9 @@ class EntityTagger(WithSettings, TrainablePipe):
     ) -> SpanScores:
         """Compute the probabilities of entities of docs, at any temperature.
 
-        keys (Optional[KeysOfDocs]): Those of each doc. Null is for all found.
+        keys (Optional[KeysOfDocs]): Entities per doc. Null takes all found.
 
-        Raises ValueError for a label that the component, or a token that a doc, does not have.
+        Raises ValueError for unknown labels, and for tokens outside a doc.
         """
         docs = as_docs(self.name, docs)
         asked = None if keys is None else entities_at(docs, keys, self.labels)
@@ -304,12 +303,12 @@ class EntityTagger(WithSettings, TrainablePipe):
         sgd: Optional[Optimizer] = None,
         losses: Optional[dict[str, float]] = None,
     ) -> dict[str, float]:
-        """Learn from a batch of examples. New labels of theirs are added, as with spaCy's ner.
+        """Learn from a batch of examples, and add their new labels, like spaCy's ner.
 
         examples (Iterable[Example]): The batch.
         drop (float): The dropout rate.
         sgd (Optional[Optimizer]): The optimizer.
-        losses (Optional[dict[str, float]]): Losses by component, to which this one's is added.
+        losses (Optional[dict[str, float]]): Losses by component; this component's is added.
 
         Raises ValueError if the loss is NaN or infinite, and names the weights that are.
         """
@@ -337,8 +336,8 @@ class EntityTagger(WithSettings, TrainablePipe):
     def get_loss(self, examples: Iterable[Example], scores: Array) -> tuple[float, Array]:
         """Return the loss of scores (P, N, nO), and its gradient.
 
-        Raises ValueError for labels that the component does not have, and for scores that are not
-        finite; it names the weights that are not.
+        Raises ValueError for unknown labels, and if scores aren't finite. It names weights that
+        aren't finite.
         """
         examples = list(examples)
         loss, d_scores, _ = self._loss(examples, scores, gold_tags(examples, self.labels))
@@ -381,13 +380,13 @@ class EntityTagger(WithSettings, TrainablePipe):
         temperature: float,
     ) -> numpy.ndarray:
         transitions = self._transitions()
-        # Less the largest, which changes no probability
+        # Subtracting the largest changes no probability
         scores = scores.astype("float64") - scores.max(axis=-1, keepdims=True)
         farthest = _farthest(scores)
         if transitions is not None:
             transitions = transitions.astype("float64") - transitions.max()
             farthest = max(farthest, _farthest(transitions))
-        # At lower temperatures, the best entities are as certain
+        # Lower temperatures wouldn't make the best entities more certain
         divisor = max(temperature, farthest / _MOST_APART)
         scores = (scores / divisor).astype("float32")
         if transitions is not None:
@@ -397,20 +396,20 @@ class EntityTagger(WithSettings, TrainablePipe):
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
         """Load the component from a folder.
 
-        exclude (Iterable[str]): What to leave as it is: "cfg", "model" or "vocab".
+        exclude (Iterable[str]): What not to load: "cfg", "model" or "vocab".
 
-        Raises ValueError if labels and weights do not belong together.
+        Raises ValueError if labels and weights don't match.
         """
         return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "EntityTagger":
-        """Load the component from what to_bytes gave; see `from_disk`."""
+        """Load the component from bytes; see `from_disk`."""
         return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
 
     def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "EntityTagger":
-        """Load the labels, then the weights, for which there are tags then.
+        """Load the labels, then the weights, with tags for the labels.
 
-        If that fails, the former labels are there again.
+        If that fails, the old labels are restored.
         """
         former = {name: list(labels) for name, labels in self.cfg.items()}
         try:
@@ -441,6 +440,6 @@ class EntityTagger(WithSettings, TrainablePipe):
 
 
 def _farthest(scores: Array) -> float:
-    """Tell how far scores are from 0. Labels that no example had yet have -inf."""
+    """Return how far scores are from 0, ignoring -inf of unseen labels."""
     finite = scores[scores > -numpy.inf]
     return -float(finite.min()) if finite.size else 0.0

@@ -1,9 +1,8 @@
 """The linear-chain CRF over the tags of a batch: sums over paths, losses and probabilities.
 
-A path is one tag for each token, and the tags follow each other as they may. Its probability is
-proportional to the exponential of the sum of the tokens' scores and of the transition scores of
-consecutive tags (equation 2 of Strubell et al. 2017). All other sequences of tags have none. All is
-computed in logarithms, with -inf for no path.
+A path is a valid sequence of tags. Its probability is proportional to the exponential of the sum of
+the tokens' scores and of the transition scores of consecutive tags (equation 2 of Strubell et al.
+2017). Other sequences have probability 0. We compute in logarithms, with -inf for no path.
 """
 
 from typing import Any, NamedTuple, Optional
@@ -24,9 +23,9 @@ from ..biluo import (
 
 
 class Packed(NamedTuple):
-    """Where the tokens of all sequences lie, step by step. Step t has the t-th token of each.
+    """Where the tokens of all sequences are, by step. Step t has each sequence's t-th token.
 
-    The longest sequences come first, and those of equal length in the order of the batch. So the
+    The longest sequences come first; equally long sequences are in the batch's order. So the
     sequences that have a step t are the first sizes[t] of step t - 1:
 
         sequences   a0 a1    b0    c0 c1 c2     positions 0 to 5 in the batch
@@ -37,7 +36,7 @@ class Packed(NamedTuple):
     slice of step t. Y[packed.order] = X brings it back.
 
     order (N,) int64: The position of each token in the batch, step by step.
-    sizes (T,) int64: How many sequences have a step t: never more than one step before.
+    sizes (T,) int64: How many sequences have a step t: never more than the step before.
     bounds (T + 1,) int64: Step t is order[bounds[t] : bounds[t + 1]].
     """
 
@@ -61,7 +60,7 @@ class Packed(NamedTuple):
 
 
 def pack(lengths: numpy.ndarray) -> Packed:
-    """Pack sequences that lie one after the other in a batch, leaving out those without tokens.
+    """Pack the consecutive sequences of a batch, leaving out empty sequences.
 
     lengths (B,) int: The number of tokens of each sequence.
     """
@@ -77,16 +76,16 @@ def pack(lengths: numpy.ndarray) -> Packed:
     return Packed(firsts[ranks] + steps, sizes, bounds)
 
 
-# Matrix products sum over transition scores up to this size, as the product of the exponentials of
-# any two is within float64. Larger scores give the right sums too, but take longer.
+# Matrix products sum over transition scores up to this size: the product of any two exponentials
+# fits in float64. Larger scores are summed correctly too, but take longer.
 _LARGEST = 300.0
 
 
 class SplitTransitions(NamedTuple):
-    """The scores of all transitions that there are, in float64, and the columns of their tags.
+    """The scores of all valid transitions, in float64, and the columns of their tags.
 
     between (K, K): From O, L and U to O, B and U. K = 2 * C + 1.
-    weights (K, K): The exponentials of `between`, or None where they lose too much.
+    weights (K, K): The exponentials of `between`, or None above `_LARGEST`.
     sources (K,), targets (K,) int64: The columns that `between` goes from and to.
     within (2, 2, C): From B and I (axis 0) to I and L (axis 1) of the same label (axis 2).
     within_sources, within_targets: The columns that `within` goes from and to, 2 * C each.
@@ -101,7 +100,7 @@ class SplitTransitions(NamedTuple):
     within_targets: slice
 
     def reversed(self) -> "SplitTransitions":
-        """Go the same ways backward."""
+        """Reverse all transitions."""
         return SplitTransitions(
             self.between.T,
             None if self.weights is None else self.weights.T,
@@ -185,7 +184,7 @@ def forward_backward(scores: Array, packed: Packed, transitions: SplitTransition
 
 
 def _follow(sums: Array, transitions: SplitTransitions) -> Array:
-    """Go from each tag to those that may follow: (A, nO) float64 log sums -> (A, nO) float64."""
+    """Go from each tag to the valid next tags: (A, nO) float64 log sums -> (A, nO) float64."""
     xp = get_array_module(sums)
     A, nO = sums.shape
     C = num_labels(nO)
@@ -209,7 +208,7 @@ def _follow_between(sums: Array, transitions: SplitTransitions) -> Array:
 
 
 def split_kinds(X: Array) -> Array:
-    """Give each of two kinds of tags, whose columns lie side by side, an axis of its own.
+    """Split the adjacent columns of two kinds of tags along a new axis.
 
     X (A, 2 * C) -> (A, 2, C).
     """
@@ -218,7 +217,7 @@ def split_kinds(X: Array) -> Array:
 
 
 def log_sum(X: Array) -> Array:
-    """Return log(exp(X).sum(axis=1)), which is -inf where all entries are."""
+    """Return log(exp(X).sum(axis=1)), -inf if all entries are -inf."""
     xp = get_array_module(X)
     largest = peaks(X)
     with numpy.errstate(divide="ignore"):
@@ -226,14 +225,14 @@ def log_sum(X: Array) -> Array:
 
 
 def peaks(X: Array) -> Array:
-    """Find the largest entries along axis 1, which keeps length 1. It is 0 in place of -inf."""
+    """Find the maxima along axis 1, keeping the axis, with 0 instead of -inf."""
     xp = get_array_module(X)
     largest = X.max(axis=1, keepdims=True)
     return xp.where(largest == -xp.inf, 0.0, largest)
 
 
 class Expected(NamedTuple):
-    """What is expected of paths.
+    """Expectations over paths.
 
     total: The log of the sum of the exponentials of their scores, summed over docs.
     tags (N, nO) float64: How often each token has each tag, by token in packed order.
@@ -250,17 +249,17 @@ def crf_loss(
 ) -> tuple[float, Array, Array]:
     """Return the negative log-likelihood of the docs' tags, summed, and its gradients.
 
-    With missing tags, it is that of all paths that agree with the known ones, together. A doc
+    If tags are missing, the likelihood sums over all paths that agree with known tags. A doc
     without known tags has loss 0 and no gradient.
 
     scores (N, nO) float32: Scores of the tags of all tokens.
     lengths (B,) int: The number of tokens of each doc, on the host.
-    transitions (nO, nO) float32: Scores of consecutive tags, from the row's to the column's. Those
-        that may not follow each other are not read, and have no gradient.
-    gold (N,) int64: The tokens' tags, `biluo.MISSING` where not known, on the host.
+    transitions (nO, nO) float32: Scores of consecutive tags, from the row's to the column's.
+        Invalid transitions are ignored, and have no gradient.
+    gold (N,) int64: The tokens' tags, `biluo.MISSING` if unknown, on the host.
 
     Returns the loss, d_scores (N, nO) float32 and d_transitions (nO, nO) float32. Raises ValueError
-    for tags that no entities have.
+    for invalid sequences of tags.
     """
     xp = get_array_module(scores)
     packed = pack(lengths)
@@ -283,7 +282,7 @@ def crf_loss(
 
 
 def expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> Expected:
-    """Return what is expected of all paths that are summed over."""
+    """Return the expectations over all summed paths."""
     xp = get_array_module(sums.before)
     totals = sums.totals
     tags = xp.exp(sums.before + sums.after - totals[:, None])
@@ -303,7 +302,7 @@ def expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> Expecte
 
 
 def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> Expected:
-    """Return the same of a single path of each doc, by counting.
+    """Do the same for a single path of each doc, by counting.
 
     scores (N, nO) float64, chosen (N, nO) bool: By token in packed order, and tag.
     """
@@ -317,7 +316,7 @@ def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> 
 
 
 def _pairs(packed: Packed) -> tuple[numpy.ndarray, slice]:
-    """Find all pairs of consecutive tokens in packed order: the earlier ones, the later ones."""
+    """Find the earlier and later tokens of all consecutive pairs, in packed order."""
     later = numpy.arange(packed.num_sequences, len(packed.order))
     earlier = later - numpy.repeat(packed.sizes[:-1], packed.sizes[1:])
     return earlier, slice(packed.num_sequences, None)
@@ -326,8 +325,7 @@ def _pairs(packed: Packed) -> tuple[numpy.ndarray, slice]:
 def _count_between(before: Array, after: Array, transitions: SplitTransitions) -> Array:
     """Sum the probabilities of going from O, L or U to O, B or U, of P pairs of tokens.
 
-    before (P, K), after (P, K) -> (K, K) float64. P may be large, so that nothing of shape
-    (P, K, K) is made.
+    before (P, K), after (P, K) -> (K, K) float64. P may be large, so we make no (P, K, K) array.
     """
     xp = get_array_module(before)
     if transitions.weights is None:
@@ -384,7 +382,7 @@ def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
     Equations 10 and 11 of Strubell et al. 2017.
 
     scores (P, N, nO) float32: Scores of the tags.
-    gold (N,) int64: The tags, on the host. Where they are `biluo.MISSING` there is no loss.
+    gold (N,) int64: The tags, on the host. `biluo.MISSING` tags are ignored.
     """
     xp = get_array_module(scores)
     P = len(scores)
@@ -409,12 +407,12 @@ def entity_marginals(
     entities: Entities,
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Return the probability of each entity: that of all paths that have it, with its label.
+    """Return the probability of each entity: the sum over all paths that have it.
 
     scores (N, nO) float32: Scores of the tags of all tokens.
     lengths (B,) int: The number of tokens of each doc, on the host.
     transitions (nO, nO) float32: As in `crf_loss`. None for zeros. Then tokens are independent,
-        except that some tags may not follow each other.
+        except that sequences must be valid.
     constraints (Constraints): Entities that contradict them have probability 0.
 
     Returns (M,) float64 in [0, 1] for M entities, on the host.
@@ -425,14 +423,14 @@ def entity_marginals(
     nO = scores.shape[1]
     if transitions is None:
         transitions = xp.zeros((nO, nO), dtype="float32")
-        # Nothing goes from one sentence to the next
+        # No path continues into the next sentence
         lengths = numpy.diff(constraints.begins, append=len(scores))
     packed = pack(lengths)
     order = xp.asarray(packed.order)
     allowed = xp.asarray(allowed_tags(constraints, nO))
     ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
     sums = forward_backward(ordered, packed, split_transitions(transitions))
-    # The K tokens of all entities, one entity after the other, and their tags
+    # The K tokens of all entities, entity by entity, and their tags
     sizes = entities.ends - entities.starts
     firsts = numpy.cumsum(sizes) - sizes
     lasts = firsts + sizes - 1
@@ -444,7 +442,7 @@ def entity_marginals(
     rows = numpy.argsort(packed.order)[tokens]  # where they lie in packed order
     logs = _pick(sums.scores, rows, tags)
     logs[1:] += _pick(transitions, tags[:-1], tags[1:])
-    # Of the first token, all paths to it are counted, and no transition from another entity
+    # For the first token, all paths to it count, and no transition from another entity
     logs[firsts] = _pick(sums.before, rows, tags)[firsts]
     logs[lasts] += _pick(sums.after - sums.totals[:, None], rows, tags)[lasts]
     return numpy.minimum(numpy.exp(numpy.add.reduceat(logs, firsts)), 1)

@@ -1,8 +1,8 @@
-"""From scores of all tags of all tokens to tags that follow each other as they may.
+"""Decode the scores of all tags into valid sequences of tags.
 
-All decoders keep to the tags that `biluo.may_follow` allows: no entity reaches a token of
-`constraints.starts` from the one before, or goes on after the last token. They do not begin an
-entity at `constraints.spaces`, and give O to the tokens of `constraints.outside`.
+All decoders follow `biluo.may_follow`: no entity continues into a token of `constraints.starts`, or
+after the last token. No entity begins at `constraints.spaces`, and the tokens of
+`constraints.outside` get O.
 """
 
 from typing import Optional
@@ -23,11 +23,11 @@ def decode(
     transitions: Optional[Array],
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Find the tags of all tokens by the decoder of this name.
+    """Find the tags of all tokens with the decoder of this name.
 
     scores (N, nO) float32 -> tags (N,) int64, on the host.
     lengths (B,) int: The number of tokens of each doc, on the host.
-    transitions (nO, nO) float32: As in `decode_crf`, which needs them. The others do not.
+    transitions (nO, nO) float32: As in `decode_crf`. Other decoders ignore them.
     """
     scores = numpy.ascontiguousarray(to_numpy(scores), dtype="float32")
     if decoder == "greedy":
@@ -38,12 +38,11 @@ def decode(
 
 
 def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
-    """Take the best tag of each token by itself, and keep the entities that are whole.
+    """Take the best tag of each token by itself, and keep whole entities.
 
-    The best tag is O at `outside`, and neither B nor U at `spaces`. Of equal tags, the one with the
-    smaller number is taken. An entity is whole if its tags are U, or B, any number of I, and L, all
-    of one label and within a sentence. Tags of other entities become O. Tags that follow each other
-    as they may stay as they are.
+    The best tag is O at `outside`, and neither B nor U at `spaces`. Ties go to the smaller number.
+    An entity is whole if its tags are U, or B, any number of I, and L, all of one label and within
+    a sentence. Tags of other entities become O. Valid sequences don't change.
 
     scores (N, nO) float32 -> tags (N,) int64.
     """
@@ -55,7 +54,7 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
     columns = tag_columns(nO)
     continues = may_follow(nO)
     continues[:, columns.OBU] = False
-    belongs = numpy.zeros(N + 1, dtype=bool)  # to the token before; the one after the last does not
+    belongs = numpy.zeros(N + 1, dtype=bool)  # to the token before; after the last token, False
     belongs[1:N] = continues.take(tags[:-1] * nO + tags[1:]) & ~constraints.starts[1:]
     (firsts,), (lasts,) = numpy.nonzero(~belongs[:N]), numpy.nonzero(~belongs[1:])
     first, last = tags[firsts], tags[lasts]
@@ -66,15 +65,15 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
 
 
 def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
-    """Find the tags with the highest sum of scores among all that follow each other as they may.
+    """Find the valid sequence of tags with the highest sum of scores.
 
-    Between two tokens there are 1 + C states. After O, L or U it is outside of all entities; after
-    B or I it is inside an entity of their label. So the time for a token is in O(C). Of equal sums,
-    the smaller number of the last tag decides, then that of the one before it.
+    Between two tokens there are 1 + C states: outside of all entities after O, L or U, or inside an
+    entity of a label after B or I. So the time per token is O(C). Ties go to the smaller number of
+    the last tag, then of the tag before it.
 
     scores (N, nO) float32 -> tags (N,) int64.
     """
-    # Nothing goes from one sentence to the next
+    # No entity continues into the next sentence
     lengths = numpy.diff(constraints.begins, append=len(scores))
     kernels = kernels_for(scores)
     if kernels is not None:
@@ -91,13 +90,13 @@ def decode_crf(
 ) -> numpy.ndarray:
     """Find the tags of each doc with the highest sum of scores of tags and of transitions.
 
-    The transition to a token that begins a sentence counts like any other. Of equal sums, the
-    smaller number of the last tag decides, then that of the one before it.
+    The transition to a token that begins a sentence counts like any other. Ties go to the smaller
+    number of the last tag, then of the tag before it.
 
     scores (N, nO) float32 -> tags (N,) int64.
     lengths (B,) int: The number of tokens of each doc.
     transitions (nO, nO) float32: The score of going from the row's tag to the column's.
-        Transitions that `biluo.may_follow` does not allow are not read.
+        Transitions that `biluo.may_follow` doesn't allow are ignored.
     """
     transitions, kernels = transitions.astype("float64"), kernels_for(scores)
     if kernels is not None:
@@ -107,7 +106,7 @@ def decode_crf(
 
 
 def _bits(constraints: Constraints) -> numpy.ndarray:
-    """Write what is known of each token as bits, (N,) uint8."""
+    """Write each token's constraints as bits, (N,) uint8."""
     starts, spaces, outside = constraints
     return starts + 2 * spaces.view("uint8") + 4 * outside.view("uint8")
 
@@ -118,7 +117,7 @@ def _viterbi(
     transitions: numpy.ndarray,
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Find the best tags (N,) of sequences, all side by side, in two loops over their steps."""
+    """Find the best tags (N,) of all sequences at once, in two loops over their steps."""
     packed, split = pack(lengths), split_transitions(transitions)
     allowed = may_follow(len(transitions))
     into = numpy.where(allowed, transitions, -numpy.inf).T
@@ -142,7 +141,7 @@ def _viterbi(
 
 
 def _follow_best(sums: numpy.ndarray, transitions: SplitTransitions) -> numpy.ndarray:
-    """Find the best sum up to each tag, from those up to the tags before it: (A, nO) -> (A, nO)."""
+    """Find the best sum up to each tag from the previous tags' sums: (A, nO) -> (A, nO)."""
     reached = numpy.empty_like(sums)
     between = sums[:, transitions.sources, None] + transitions.between
     reached[:, transitions.targets] = between.max(axis=1)
@@ -154,6 +153,6 @@ def _follow_best(sums: numpy.ndarray, transitions: SplitTransitions) -> numpy.nd
 def _rule_out(
     scores: numpy.ndarray, constraints: Constraints, rows: numpy.ndarray
 ) -> numpy.ndarray:
-    """Return the scores of some tokens, -inf for tags that they cannot have: (len(rows), nO)."""
+    """Return the scores of some tokens, -inf for tags that are ruled out: (len(rows), nO)."""
     allowed = allowed_tags(Constraints(*(values[rows] for values in constraints)), scores.shape[1])
     return numpy.where(allowed, scores[rows], -numpy.inf)

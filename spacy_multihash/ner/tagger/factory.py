@@ -1,7 +1,7 @@
 """The factory of the component tagger_ner.
 
-spaCy imports this module whenever it builds a pipeline, whatever is in it. So the component itself,
-and all that it needs, is imported when it is used.
+spaCy imports this module whenever it builds any pipeline. So the component and its dependencies are
+only imported when it's used.
 """
 
 from collections.abc import Callable

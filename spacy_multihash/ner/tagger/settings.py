@@ -32,7 +32,7 @@ class Settings:
     temperature: float = 1.0
 
     def check(self, component: Any) -> None:  # noqa: ANN401 (an EntityTagger, which is imported later)
-        """Raise ValueError for a value out of range, and for one that the model cannot follow."""
+        """Raise ValueError if a value is out of range, or the model doesn't support it."""
         where = f'Component "{component.name}"'
         if self.decoder is not None:
             check_choice(where, "decoder", self.decoder, get_args(Decoder))

@@ -1,4 +1,4 @@
-"""Scores for each tag of each token, after each pass of an encoder, and room for more tags."""
+"""Score the tags of each token, after each pass of an encoder, and add tags later."""
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ from ..biluo import columns_after_adding
 
 NAME = "token_tagger"
 
-# Gradients of the vectors of each pass -> nothing, as docs have none.
+# Gradients of each pass's vectors -> nothing, because docs have no gradient.
 _Backprop = Callable[[Floats3d], object]
 
 
@@ -35,18 +35,17 @@ def token_tagger(
 
     docs with N tokens in all -> scores (P, N, nO) float32.
 
-    If training is on every pass, and `tok2vec` ends with an IteratedDilatedEncoder, P is the number
-    of its passes. The function is the same for each pass (Strubell et al. 2017, equations 9 and
-    11). In prediction, and otherwise in training, P is 1, and the scores are those of the result.
+    In training on every pass, if `tok2vec` ends with an IteratedDilatedEncoder, P is the number of
+    its passes. The function is the same for each pass (Strubell et al. 2017, equations 9 and 11).
+    Otherwise, and in prediction, P is 1, for the encoder's result.
 
     tok2vec (DocsEncoder): Docs -> vectors [(len(doc), W) float32].
     output (Model[Floats2d, Floats2d]): (N, W) -> (N, nO).
-    every_pass (bool): Whether training asks for the scores of every pass.
-    transitions (bool): Whether there are scores of tags that follow each other, the parameter
-        `transitions` (nO, nO), from the row's tag to the column's. Loss and decoding use it, not
-        this layer.
+    every_pass (bool): Whether to train on the scores of every pass.
+    transitions (bool): Whether there are scores of consecutive tags, the parameter `transitions`
+        (nO, nO), from the row's tag to the column's. Loss and decoding use it, not this layer.
     """
-    # A setting of training is no attr, as thinc would replace it by that of loaded weights.
+    # Training settings aren't attrs, because thinc would replace them when loading weights.
     return Model(
         NAME,
         bound(forward, every_pass),
@@ -96,7 +95,7 @@ def init(
 ) -> None:
     """Initialize both layers, and the transitions with zeros. The number of tags must be set.
 
-    Raises ValueError if `tok2vec` has no vectors of tokens, and for weights beyond the memory.
+    Raises ValueError if `tok2vec` has no vectors of tokens, or if memory is too small.
     """
     nO = model.get_dim("nO")
     tok2vec, output = model.layers
@@ -117,12 +116,12 @@ def init(
 
 
 def learns_transitions(model: Model) -> bool:
-    """Tell whether there are scores of tags that follow each other, initialized or not."""
+    """Check if there are scores of consecutive tags, initialized or not."""
     return model.has_param("transitions") is not False
 
 
 def _has_passes(tok2vec: DocsEncoder) -> bool:
-    """Tell whether there is an embedding, then an IteratedDilatedEncoder, and nothing else.
+    """Check if there's an embedding, then an IteratedDilatedEncoder, and nothing else.
 
     spacy.Tok2Vec.v2 has the two as its layers, and a ref to each.
     """
@@ -151,12 +150,12 @@ def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:
 
 
 def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
-    """Append labels to those of a token_tagger, and keep what it has learned of the others.
+    """Append labels to a token_tagger, and keep the weights of its existing labels.
 
     The weights of the new tags are 0, and so are the scores of transitions from and to them. A
-    model that is not initialized gets the number of tags alone.
+    model that isn't initialized only gets the number of tags.
 
-    new_nO (int): The number of tags, 4 * C + 1 for C labels. It is at least that of the model.
+    new_nO (int): The number of tags, 4 * C + 1 for C labels.
 
     Raises ValueError if there are fewer tags than the model has.
     """
@@ -192,7 +191,7 @@ def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
 
 
 def _widen(node: Model, name: str, places: Any, shape: tuple[int, ...]) -> list[Array]:  # noqa: ANN401
-    """Put a parameter, and its gradient if there is one, at places among zeros."""
+    """Put a parameter, and its gradient if any, at places among zeros."""
     arrays = [node.get_param(name)]
     if node.has_grad(name):
         arrays.append(node.get_grad(name))
@@ -208,12 +207,12 @@ def _set_arrays(node: Model, name: str, arrays: list[Array]) -> None:
         set_array(name, values)
 
 
-# How the names of thinc's layers begin that take arrays. spaCy's encoders are such layers.
+# Name prefixes of thinc's layers that take arrays, such as spaCy's encoders.
 _TAKE_ARRAYS = ("with_array(", "with_padded(")
 
 
 def check_tok2vec(tok2vec: Model) -> None:
-    """Raise ValueError for what is no model, and for an encoder without an embedding before it."""
+    """Raise ValueError if tok2vec isn't a model, or is an encoder without an embedding."""
     if not isinstance(tok2vec, Model):
         expected = "a model, from docs to vectors of tokens"
         advice = "Write it as a section of its own, with @architectures."
@@ -229,7 +228,7 @@ def check_tok2vec(tok2vec: Model) -> None:
 def check_vectors(tok2vec: DocsEncoder, docs: Sequence[DocLike]) -> None:
     """Raise ValueError if an initialized tok2vec has no vector for each token of docs.
 
-    The vectors of other components may not be there yet, so that listeners are not asked.
+    Listeners aren't checked: the vectors of other components may not exist yet.
     """
     if any(map(is_listener, tok2vec.walk())):
         return
@@ -250,7 +249,7 @@ def check_vectors(tok2vec: DocsEncoder, docs: Sequence[DocLike]) -> None:
 
 
 def warn_of_unheard(pipeline: Iterable[tuple[str, object]], name: str) -> None:
-    """Warn of components that share vectors of tokens, and to which no component listens.
+    """Warn of components that share vectors of tokens, but have no listeners.
 
     pipeline (Iterable[tuple[str, object]]): The names of components, and the components.
     name (str): The component that would listen.

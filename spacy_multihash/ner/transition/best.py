@@ -1,7 +1,7 @@
 """The most probable sequence of actions (Viterbi), over the candidates of the exact probabilities.
 
-The best sequence that is outside of entities before a token is made of the best one before an
-earlier token, and of what lies between: a token outside, or an entity.
+The best sequence that is outside of entities before a token extends the best sequence before an
+earlier token, by a token outside or by an entity.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from .states import Batch, find_entities
 
 
 class Arcs(NamedTuple):
-    """A ways, each from one token to another, outside of entities before both.
+    """A arcs, each from a token to another, outside of entities before both.
 
     starts, ends (A,) int64: The tokens.
     labels (A,) int64: The label of the entity [start, end), `NO_LABEL` for none.
@@ -31,8 +31,8 @@ class Arcs(NamedTuple):
 def find_best(batch: Batch, temperature: float = 1.0, least: float = LEAST_MASS) -> Entities:
     """Find the entities of the most probable sequence of each doc of a batch.
 
-    Of equally probable actions, the one of the first column is taken, as greedy does. Greedy's
-    entities are candidates whatever their mass: so no sequence is less probable than greedy's.
+    Ties go to the action of the first column, as in greedy. Greedy's entities are candidates
+    whatever their mass, so the result is at least as probable as greedy's.
 
     temperature (float): Scores are divided by it.
     least (float): Candidates with less mass are not followed.
@@ -42,7 +42,7 @@ def find_best(batch: Batch, temperature: float = 1.0, least: float = LEAST_MASS)
     of_greedy = Arcs(*greedy, log_masses(batch, greedy, temperature))
     begins = {0, *batch.rules.doc_ends.tolist()}
     logs = [-numpy.inf] * (N + 1)
-    backs = list(range(-1, N))  # from where the best way comes
+    backs = list(range(-1, N))  # where the best arc comes from
     labels = [NO_LABEL] * (N + 1)
     for first in range(0, N, CHUNK):
         tokens = numpy.arange(first, min(first + CHUNK, N))
@@ -65,9 +65,9 @@ def find_best(batch: Batch, temperature: float = 1.0, least: float = LEAST_MASS)
 
 
 def _arcs_from(batch: Batch, tokens: numpy.ndarray, temperature: float, least: float) -> list[Arcs]:
-    """List the ways that begin with some tokens, of several labels only the best.
+    """List the arcs that begin with some tokens, only for the best label.
 
-    Sequences for which no action is valid lead to the ends of their docs, as in spaCy.
+    Sequences without a valid action lead to the ends of their docs, as in spaCy.
     """
     actions, ends_of = batch.actions, batch.rules.ends_of
     P = outside_probabilities(batch, tokens, temperature)
@@ -89,6 +89,6 @@ def _arcs_from(batch: Batch, tokens: numpy.ndarray, temperature: float, least: f
 def _arcs(
     starts: numpy.ndarray, ends: numpy.ndarray, labels: numpy.ndarray, masses: numpy.ndarray
 ) -> Arcs:
-    """List ways, but for those of no mass."""
+    """List arcs with a mass above 0."""
     (rows,) = masses.nonzero()
     return Arcs(starts[rows], ends[rows], labels[rows], numpy.log(masses[rows]))

@@ -45,9 +45,9 @@ class Prediction(NamedTuple):
     """The entities of a batch of D docs.
 
     lengths (D,) int64: The number of tokens of each doc.
-    entities: Those that a recognizer found, and those that docs have already.
-    labels: What the entities' labels are the numbers of.
-    probabilities: None if nobody asked.
+    entities: The new entities, and the docs' existing entities.
+    labels: The labels that the entities' numbers refer to.
+    probabilities: None if not requested.
     """
 
     lengths: numpy.ndarray
@@ -73,7 +73,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     incorrect_spans_key (Optional[str]): Where in reference.spans your examples have entities that
         are known to be wrong.
     scorer (Optional[Callable]): Scores a list of examples.
-    **settings (Any): Those of `Settings`, which are attributes too.
+    **settings (Any): See `Settings`; they're attributes too.
 
     Raises ValueError if a setting is out of range. If the model's state_type isn't "ner", the first
     prediction or update raises it.
@@ -147,7 +147,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     ) -> SpanScores:
         """Compute the probabilities of entities, at any temperature.
 
-        keys (Optional[KeysOfDocs]): The entities of each doc. Null is for those that are found.
+        keys (Optional[KeysOfDocs]): The entities of each doc. Null takes all found entities.
 
         Raises ValueError with a beam, which has no exact probabilities, for unknown labels and
         tokens, and for weights that aren't finite, which it names.
@@ -216,7 +216,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         losses.setdefault(self.name, 0.0)
         examples = as_examples(examples, "Parser.update")
         docs = [eg.predicted for eg in examples]
-        # In spaCy's order, which new labels may come in too
+        # In spaCy's order, because it decides the order of new labels
         both = [*docs, *(eg.reference for eg in examples)]
         if both:
             self._add_labels(numpy.concatenate([doc.to_array(ENT_TYPE) for doc in both]), both)
@@ -265,7 +265,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         return find_entities(batch)
 
     def _compute(self, docs: list[Doc], *, finite: bool) -> Optional[Batch]:
-        """Compute all that scores are made of; None for docs without tokens.
+        """Compute the inputs of scores; None for docs without tokens.
 
         finite (bool): Whether to check that the numbers are finite, as probabilities need.
         """
@@ -282,9 +282,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         return batch
 
     def _add_labels(self, types: numpy.ndarray, docs: list[Doc]) -> None:
-        """Add the labels of entities that docs have, as spaCy's ner does, if there are new ones.
+        """Add new labels of the docs' entities, as spaCy's ner does.
 
-        types (N,) uint64: Those of all tokens of the docs.
+        types (N,) uint64: The entity types of all tokens.
         """
         if types.any():
             present = numpy.unique(types)
@@ -292,13 +292,13 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 self._ensure_labels_are_added(docs)
 
     def _keep_labels(self) -> None:
-        """Keep the texts of labels, which are forgotten with the `nlp.memory_zone` of their doc."""
+        """Keep the texts of labels, which the `nlp.memory_zone` of their doc would forget."""
         for label in {label for of_action in self.moves.labels.values() for label in of_action}:
             self.vocab.strings.add(label, allow_transient=False)
 
     def _actions(self) -> Actions:
-        """List the actions; cache the list until there are others."""
-        labels = self.moves.labels  # another object after all have been set anew
+        """List the actions, and cache the list until they change."""
+        labels = self.moves.labels  # a new object if they were set anew
         cached = self._read
         if cached is None or cached[0] is not labels or cached[1].nO != self.moves.n_moves:
             self._keep_labels()

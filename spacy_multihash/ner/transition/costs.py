@@ -1,8 +1,8 @@
-"""What actions cost, given the gold entities: `Begin.cost` ... `Out.cost` of spaCy's ner.pyx.
+"""Costs of actions, given the gold entities: `Begin.cost` ... `Out.cost` of spaCy's ner.pyx.
 
-An action costs 1 if no way on from it leads to as many gold entities as before. So after a mistake
-the actions that make the best of it cost nothing. One that makes an entity that is known to be
-wrong costs 1 more.
+An action costs 1 if fewer gold entities can be reached after it than before. So after a mistake,
+the best remaining actions cost nothing. An action that makes an entity that is known to be wrong
+costs 1 more.
 """
 
 from typing import NamedTuple, Optional
@@ -12,7 +12,7 @@ import numpy
 from ..biluo import MISSING, OUTSIDE, Entities
 from .rules import NO_ACTION, NO_LABEL, Actions, Rules, Steps, valid_inside, valid_outside
 
-# What an action costs that is not valid.
+# The cost of an invalid action.
 INVALID = 9
 # Kinds of gold tags.
 _B, _I, _L, _U = range(4)
@@ -20,11 +20,11 @@ _O, _MISSING = 4, 5
 
 
 class Gold(NamedTuple):
-    """The gold entities of N tokens, and what the tokens allow.
+    """The gold entities of N tokens, and their rules.
 
     kinds (N,) int64: B, I, L, U, O or missing.
-    labels (N,) int64: The number of the label, arbitrary for tokens in no entity.
-    wrong (Optional[Entities]): Entities that are known to be wrong, each once, sorted by start.
+    labels (N,) int64: The number of the label, arbitrary outside of entities.
+    wrong (Optional[Entities]): Unique entities that are known to be wrong, sorted by start.
     """
 
     kinds: numpy.ndarray
@@ -42,7 +42,7 @@ class Gold(NamedTuple):
 def gold_of(tags: numpy.ndarray, wrong: Optional[Entities], rules: Rules, actions: Actions) -> Gold:
     """Split BILUO tags, numbered as in biluo.py, into kinds and labels.
 
-    tags (N,) int64: `biluo.MISSING` where a tag is not known.
+    tags (N,) int64: `biluo.MISSING` if a tag is unknown.
     """
     kinds, labels = numpy.divmod(tags - 1, max(len(actions.labels), 1))
     kinds = numpy.where(tags == MISSING, _MISSING, numpy.where(tags == OUTSIDE, _O, kinds))
@@ -52,10 +52,10 @@ def gold_of(tags: numpy.ndarray, wrong: Optional[Entities], rules: Rules, action
 def costs_of(
     gold: Gold, tokens: numpy.ndarray, starts: numpy.ndarray, labels: numpy.ndarray
 ) -> numpy.ndarray:
-    """Tell what all actions cost in R states, (R, nO) uint8, `INVALID` if they are not valid.
+    """Find the costs of all actions in R states, (R, nO) uint8, `INVALID` if invalid.
 
-    tokens, starts, labels (R,) int64: Of each state, its token, and the first token and the label
-        of the open entity. The label is `NO_LABEL` if none is open.
+    tokens, starts, labels (R,) int64: Each state's token, and the first token and the label of the
+        open entity. The label is `NO_LABEL` if no entity is open.
     """
     nO = gold.actions.nO
     costs = numpy.full((len(tokens), nO + 1), INVALID, "uint8")  # NO_ACTION is the last
@@ -69,7 +69,7 @@ def costs_of(
 
 
 def outside_costs(gold: Gold, tokens: numpy.ndarray) -> numpy.ndarray:
-    """Tell what all actions cost at R tokens while no entity is open, (R, nO) uint8."""
+    """Find the costs of actions at R tokens while no entity is open, (R, nO) uint8."""
     rules, actions = gold.rules, gold.actions
     kinds, labels = gold.kinds[tokens][:, None], gold.labels[tokens][:, None]
     numbers = numpy.arange(len(actions.labels))
@@ -104,7 +104,7 @@ def _add_wrong(
     starts: numpy.ndarray,
     labels: numpy.ndarray,
 ) -> None:
-    """Add 1 to what an action costs that begins an entity that is known to be wrong."""
+    """Add 1 to the costs of actions that begin an entity that is known to be wrong."""
     begins, numbers = numpy.unique(starts, return_inverse=True)
     is_wrong = numpy.zeros((len(begins), len(columns)), dtype="uint8")
     is_wrong[numbers, labels] = 1
@@ -115,7 +115,7 @@ def _add_wrong(
 def inside_costs(
     gold: Gold, tokens: numpy.ndarray, starts: numpy.ndarray, labels: numpy.ndarray
 ) -> Steps:
-    """Tell what I and L cost in R states in entities, (R,) uint8 each."""
+    """Find I's and L's costs in R states in entities, (R,) uint8 each."""
     kinds = gold.kinds[tokens]
     is_last = tokens + 1 == gold.rules.ends_of(tokens)
     following = numpy.where(is_last, _O, numpy.append(gold.kinds[1:], _O)[tokens])
@@ -138,7 +138,7 @@ def inside_costs(
 
 
 def _are_among(entities: Entities, others: Entities) -> numpy.ndarray:
-    """Tell which of R entities are among others, (R,) bool."""
+    """Find which of R entities are among others, (R,) bool."""
     columns = [numpy.concatenate(pair) for pair in zip(others, entities, strict=True)]
     columns = [column - column.min(initial=0) for column in columns]
     keys = numpy.ravel_multi_index(columns, [column.max(initial=0) + 1 for column in columns])

@@ -1,7 +1,7 @@
 """The factory of the component batch_ner.
 
-spaCy imports this module whenever it builds a pipeline, whatever is in it. So the component itself,
-and all that it needs, is imported when it is used.
+spaCy imports this module whenever it builds any pipeline. So the component and its dependencies are
+only imported when it's used.
 """
 
 from dataclasses import asdict
@@ -74,7 +74,7 @@ def make_batch_ner(
 ) -> TrainablePipe:
     """Build the component; see `BatchEntityRecognizer`.
 
-    Raises ValueError for a model of another architecture.
+    Raises ValueError for models of other architectures.
     """
     from .component import BatchEntityRecognizer
 

@@ -8,9 +8,9 @@ So all sequences that are outside of entities before a token are alike from ther
     P(s..e, x)    = out(s) p(B-x at s) p(I-x) ... p(I-x) p(L-x at e)      p(U-x at s) for s = e
     out(i + 1)    = out(i) p(O at i) + the sum of P over all entities that end with i
 
-An entity without out(s) is its *mass*. Entities that have begun, the candidates, are extended token
-by token, all those of some tokens at once, until little mass is left. Of what has too little, the
-tokens are taken to be outside again: so nothing is lost for later tokens, and how much it was is
+P without the factor out(s) is the *mass* of an entity. Entities that have begun, the candidates,
+are extended token by token, for some tokens at once, until little mass is left. After dropped
+candidates, tokens count as outside again: so later tokens lose nothing, and the dropped mass is
 known.
 """
 
@@ -27,22 +27,22 @@ from .states import Batch, score_states
 
 # Candidates with less mass are not followed.
 LEAST_MASS = 1e-6
-# The same where probabilities are asked for, whose log-odds are right then.
+# The same for requested probabilities, so that their log-odds are right.
 LEAST_MASS_ASKED = 1e-12
-# How many tokens the candidates begin with that are followed at once, so that memory doesn't grow
-# with the batch.
+# Number of tokens whose candidates are followed at once, so that memory doesn't grow with the
+# batch.
 CHUNK = 512
 
 
 class Lattice(NamedTuple):
-    """What is known of all sequences of actions of N tokens in D docs.
+    """Sums over all sequences of actions of N tokens in D docs.
 
     outside (N,) float64: The probability that no entity is open before each token.
-    left_out (D,) float64: Of each doc, the mass of what was not followed to its end. No probability
-        of the doc is wrong by more.
-    probabilities (E,) float64: The probabilities of the entities that were asked for.
+    left_out (D,) float64: For each doc, the mass that wasn't followed to its end. It bounds the
+        errors of the doc's probabilities.
+    probabilities (E,) float64: The probabilities of the requested entities.
     candidates (Entities): All entities that are probable enough, in order.
-    candidate_probabilities (M,) float64: Theirs.
+    candidate_probabilities (M,) float64: Of `candidates`.
     """
 
     outside: numpy.ndarray
@@ -55,9 +55,9 @@ class Lattice(NamedTuple):
 class SpanProbabilities(NamedTuple):
     """Probabilities of entities of a batch of D docs.
 
-    confidences: Of each doc, the probabilities of the entities found, and of candidates.
+    confidences: For each doc, the probabilities of found entities and candidates.
     candidates (Entities): All entities that are probable enough, found or not, in order.
-    left_out (D,) float64: No probability of a doc is wrong by more.
+    left_out (D,) float64: Bounds the errors of a doc's probabilities.
     """
 
     confidences: list[Confidences]
@@ -66,9 +66,9 @@ class SpanProbabilities(NamedTuple):
 
 
 class Extended(NamedTuple):
-    """Candidates that begin with S tokens, and one more token of each, for K labels.
+    """Candidates that begin with S tokens, extended by a token, for K labels.
 
-    starts, ends (S,) int64: The first token, and the one after the next token.
+    starts, ends (S,) int64: The tokens [start, end), with the next token.
     ending (S, K) float64: The mass of the entities that end with the next token.
     cut (S, K) float64: The mass that goes on, but is too small.
     stuck (S, K) float64: The mass for which no action is valid.
@@ -125,18 +125,18 @@ def build_lattice(
 ) -> Lattice:
     """Sum over all sequences of actions.
 
-    entities (Entities): E entities of the batch, whose probabilities are asked for.
+    entities (Entities): E entities of the batch to find the probabilities of.
     temperature (float): Scores are divided by it.
     above (Optional[float]): List all entities of at least this probability. None lists none.
-    least (float): Candidates with less mass are not followed, or of less than `above`. Above 0.
+    least (float): Candidates with less mass than this and `above` aren't followed. Above 0.
     """
     least = min(least, above or least)
     N, doc_ends, actions = len(batch.X), batch.rules.doc_ends, batch.actions
     lengths = numpy.diff(doc_ends, prepend=0)
     begins = numpy.zeros(N + 1, dtype=bool)
     begins[(doc_ends - lengths)[lengths > 0]] = True
-    coming = numpy.zeros(N + 1)  # what comes to each token, and to the end
-    arrived = numpy.zeros(N + 1)  # what came to the end of the doc before each token
+    coming = numpy.zeros(N + 1)  # the mass that comes to each token, and to the end
+    arrived = numpy.zeros(N + 1)  # the mass that came to the end of the doc before each token
     cut = numpy.zeros(N)
     stays = actions.label_of == NO_LABEL  # the actions after which the next token is outside too
     stays[actions.U[actions.U != NO_ACTION]] = True
@@ -197,7 +197,7 @@ def _at_least(
 ) -> tuple[numpy.ndarray, ...]:
     """List entities [start, end) of any label: starts, ends, labels and masses.
 
-    masses (S, K) float64: Those of each label, of which at least `above` is listed.
+    masses (S, K) float64: The labels' masses, listed from `above` on.
     """
     rows, labels = (masses >= above).nonzero()
     return starts[rows], ends[rows], labels, masses[rows, labels]
@@ -209,7 +209,7 @@ def _at_least(
 def outside_probabilities(batch: Batch, tokens: numpy.ndarray, temperature: float) -> numpy.ndarray:
     """Compute the probabilities of actions at R tokens if no entity is open, (R, nO) float64.
 
-    The probability of an action that is not valid is 0.
+    Invalid actions have probability 0.
     """
     scores = score_states(batch, tokens, numpy.full_like(tokens, -1)).astype("float64")
     valid = valid_outside(batch.rules, batch.actions, tokens)
@@ -231,7 +231,7 @@ def inside_probabilities(
     scores (R, nO) float32: The scores of all actions.
     steps (Steps): The columns, (R, K) each.
 
-    Returns (R, K) float64 each, 0 for what is not valid.
+    Returns (R, K) float64 each, 0 for invalid actions.
     """
     rows = numpy.arange(len(scores))[:, None]
     lead = scores[rows, steps.L].astype("float64") - scores[rows, steps.I]
@@ -248,7 +248,7 @@ def inside_probabilities(
 def extend(
     batch: Batch, tokens: numpy.ndarray, P: numpy.ndarray, temperature: float, least: float
 ) -> Iterator[Extended]:
-    """Extend the candidates that begin with some tokens while they have at least so much mass.
+    """Extend the candidates that begin with some tokens while their mass is at least `least`.
 
     P (S, nO) float64: The probabilities of actions there, if no entity is open.
     """
@@ -273,7 +273,7 @@ def extend(
 def log_masses(batch: Batch, entities: Entities, temperature: float = 1.0) -> numpy.ndarray:
     """Compute log(p(B) p(I) ... p(L)), or log(p(U)), of E entities of a batch.
 
-    Returns (E,) float64, -inf for entities that are not valid.
+    Returns (E,) float64, -inf for invalid entities.
     """
     actions, lengths = batch.actions, entities.ends - entities.starts
     masses = numpy.zeros(len(lengths))

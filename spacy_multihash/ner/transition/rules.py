@@ -1,15 +1,14 @@
-"""The actions of spaCy's recognizer, and which of them are valid, whatever the scores.
+"""The actions of spaCy's recognizer, and the rules of valid actions.
 
 An action consumes one token. B-x begins an entity with the label x, I-x goes on with it, and L-x
-ends it. U-x is an entity of one token. O is a token outside of all entities. One more, U-, is for
-tokens that are blocked: they are outside and stay so.
+ends it. U-x is a single-token entity. O is a token outside of all entities. U- is for blocked
+tokens: they are outside and stay so.
 
 Which actions are valid depends on the token, on the next one, and on the label of the open entity.
-The rules are those of `Begin.is_valid` ... `Out.is_valid` in spaCy's
-pipeline/_parser_internals/ner.pyx:
+The rules follow `Begin.is_valid` ... `Out.is_valid` in spaCy's pipeline/_parser_internals/ner.pyx:
 
-- Entities that a doc has already (`ent_iob`, `ent_type`) stay: there is one valid action at each of
-  their tokens. Blocked tokens get no entity.
+- Existing entities (`ent_iob`, `ent_type`) stay: each of their tokens has a single valid action.
+  Blocked tokens get no entity.
 - No entity goes on beyond the end of a sentence or of a doc.
 - No entity begins with whitespace.
 """
@@ -27,14 +26,14 @@ from spacy.tokens import Doc
 
 from ..docs import IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE
 
-# In place of the column of an action that a model does not have, or that is not valid.
+# The column of an action that is invalid, or that the model lacks.
 NO_ACTION = -1
-# In place of the number of a label: any label, or none of them.
+# Instead of a label's number: any label, or no label.
 ANY_LABEL, NO_LABEL = -1, -2
 
 _KINDS = "BILU"
-# The rules of a token without annotation, a row each of `Rules.table`: in the first column, of most
-# tokens; then of whitespace, of the last token of a sentence, and of a token that is both.
+# The rules of tokens without annotation, by rows of `Rules.table`. The columns are for most tokens,
+# whitespace, the last token of a sentence, and whitespace as the last token.
 _FREE = numpy.array(
     [
         [ANY_LABEL, NO_LABEL, NO_LABEL, NO_LABEL],
@@ -53,7 +52,7 @@ class Actions:
 
     labels: The names of the labels, as strings, each once.
     ids (K,) uint64: Their hashes in the StringStore.
-    columns (4, K) int64: Those of B, I, L and U of each label, `NO_ACTION` where there is none.
+    columns (4, K) int64: The columns of B, I, L and U of each label, or `NO_ACTION`.
     O, blocked: The columns of O and of U-.
     nO: How many columns there are.
     """
@@ -129,7 +128,7 @@ def read_actions(moves: TransitionSystem) -> Actions:
 
 
 class TokenAttributes(NamedTuple):
-    """What the rules depend on, of N tokens: the attributes of D docs, (N,) uint64 each.
+    """Attributes that rules depend on, of the N tokens of D docs, (N,) uint64 each.
 
     lengths (D,) int64: How many tokens each doc has.
     """
@@ -155,11 +154,11 @@ def read_attributes(docs: Sequence[Doc]) -> TokenAttributes:
 
 
 class Rules(NamedTuple):
-    """What N tokens of a batch allow. A label is its number, `ANY_LABEL` or `NO_LABEL`.
+    """The rules of N tokens of a batch. A label is its number, `ANY_LABEL` or `NO_LABEL`.
 
-    table (6, N) int64: While no entity is open, with which label B is valid, and U. Of an open
-        entity, with which label I is valid, and L: `ANY_LABEL` is the one of the entity. While none
-        is open, whether O is valid, and U-, 0 or 1.
+    table (6, N) int64: Rows for B and U, the valid label while no entity is open; for I and L, the
+        valid label in an open entity, where `ANY_LABEL` is its own; for O and U-, whether they're
+        valid while no entity is open, 0 or 1.
     doc_ends (D,) int64: Where each doc ends in the batch.
     """
 
@@ -172,9 +171,9 @@ class Rules(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """Of I and L, in R states in entities, the columns, (R,) or (R, K) each; or their costs.
+    """The columns of I and L in R states in entities, (R,) or (R, K) each; or their costs.
 
-    The column is `NO_ACTION` for an action that is not valid.
+    The column of an invalid action is `NO_ACTION`.
     """
 
     I: numpy.ndarray  # noqa: E741 (its name)
@@ -182,7 +181,7 @@ class Steps(NamedTuple):
 
 
 def rules_of(tokens: TokenAttributes, actions: Actions) -> Rules:
-    """Tell what N >= 1 tokens allow."""
+    """Make rules of N >= 1 tokens."""
     stops = numpy.empty(len(tokens.is_space), dtype=bool)
     numpy.equal(tokens.sent_start[1:], 1, out=stops[:-1])
     stops[tokens.lasts] = True
@@ -197,7 +196,7 @@ def rules_of(tokens: TokenAttributes, actions: Actions) -> Rules:
 def _with_entities(
     tokens: TokenAttributes, stops: numpy.ndarray, actions: Actions
 ) -> numpy.ndarray:
-    """Return the table of rules of tokens of which some are in entities, blocked or outside."""
+    """Return the table of rules if some tokens are in entities, blocked or outside."""
     iob, labels = tokens.ent_iob, actions.numbers_of(tokens.ent_type)
     space = tokens.is_space.astype(bool)
     last = numpy.zeros(len(iob), dtype=bool)
@@ -224,7 +223,7 @@ def _with_entities(
 
 
 def valid_outside(rules: Rules, actions: Actions, tokens: numpy.ndarray) -> numpy.ndarray:
-    """Tell which actions are valid at R tokens while no entity is open, (R, nO) bool."""
+    """Find the valid actions at R tokens while no entity is open, (R, nO) bool."""
     begins, units, _, _, outside, blocked = rules.table[:, tokens, None]
     numbers = numpy.arange(len(actions.labels))
     valid = numpy.zeros((len(tokens), actions.nO + 1), dtype=bool)  # NO_ACTION is the last
@@ -238,7 +237,7 @@ def valid_outside(rules: Rules, actions: Actions, tokens: numpy.ndarray) -> nump
 def valid_inside(
     rules: Rules, actions: Actions, tokens: numpy.ndarray, labels: numpy.ndarray
 ) -> Steps:
-    """Tell which actions are valid in open entities.
+    """Find the valid actions in open entities.
 
     tokens, labels: The states' tokens, and the labels of the open entities; they broadcast.
     """

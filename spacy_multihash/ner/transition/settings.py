@@ -44,7 +44,7 @@ class Settings:
     temperature: float = 1.0
 
     def check(self, component: Any) -> None:  # noqa: ANN401 (a BatchEntityRecognizer)
-        """Raise ValueError for values out of range, and candidates without a place to go to."""
+        """Raise ValueError for values out of range, and candidates without a spans_key."""
         where = f'Component "{component.name}"'
         check_share(where, "state_dropout", self.state_dropout)
         check_flag(where, "spacy_gradient", self.spacy_gradient)
@@ -63,11 +63,11 @@ class Settings:
             )
 
     def check_beam(self, component: str, beam_width: int) -> None:
-        """Check that no setting is without effect on spaCy's beam, which finds the entities.
+        """Check that no settings are set that spaCy's beam ignores.
 
         component (str): The name of the component, for messages.
 
-        Raises ValueError for one that is.
+        Raises ValueError otherwise.
         """
         for name, default in (("decoder", "greedy"), ("spans_key", None)):
             value = getattr(self, name)
@@ -79,5 +79,5 @@ class Settings:
 
 
 def without_beam(component: str) -> str:
-    """Write what to do about a beam. The files of a trained component win over its config."""
+    """Write how to turn a beam off. The files of a trained component override its config."""
     return f'Set nlp.get_pipe("{component}").cfg["beam_width"] = 1'

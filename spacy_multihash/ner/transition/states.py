@@ -1,4 +1,4 @@
-"""Scores of states, from the vectors of tokens, and the states that a greedy recognizer goes to.
+"""Score states by the vectors of tokens, and find the states that a greedy recognizer visits.
 
 A state is a token i and, while an entity is open, the token s that it began with. Its features are
 tokens, numbered as in spaCy's `StateC.set_context_tokens`:
@@ -7,15 +7,15 @@ tokens, numbered as in spaCy's `StateC.set_context_tokens`:
     3                 i, -, -        i, s, i - 1
     6                 i, - ...       i, then s, s + 1, ... while they are before i, at most five
 
-Each feature has weights of its own, and in place of a token that is missing (-) a vector `pad`:
+Each feature has its own weights, and a vector `pad` for missing tokens (-):
 
     sums(i, s)  =  b + sum over features f of  (W_f X[token of f]  or  pad_f)
     hidden      =  the largest piece of each sum
     scores      =  upper(hidden), or hidden itself in a model without `upper`
 
-At each token, the valid action that scores best is taken. The loop over tokens is compiled
-(compute/decode.h), and has a twin here for machines without it. It runs on the host: a state needs
-few numbers, and the next one waits for them.
+At each token, the best valid action is taken. The loop over tokens is compiled (compute/decode.h),
+and has a fallback here for machines without it. It runs on the host: a state needs few numbers, and
+the next state waits for them.
 """
 
 from typing import NamedTuple, Optional, cast
@@ -28,19 +28,19 @@ from ...compute.dispatch import kernels_for
 from ..biluo import Entities, as_entities
 from .rules import ANY_LABEL, NO_ACTION, NO_LABEL, Actions, Rules, valid_inside, valid_outside
 
-# How many tokens a state is scored by: those of state_type = "ner".
+# How many tokens a state is scored by, for state_type = "ner".
 NUM_FEATURES = (3, 6)
-# The score of an action that was never seen: below all others that are valid.
+# The score of actions never seen in training: below all other valid actions.
 LOWEST = numpy.finfo("float32").min
 
 
 class Weights(NamedTuple):
     """The parameters of spaCy's parser_model for nF features, nH hidden units of nP pieces.
 
-    W (nF, nH * nP, nI), b (nH * nP,), pad (nF, nH * nP): Those of `lower`.
-    upper (nO, nH), upper_b (nO,): Those of `upper`, for nO actions; None if there is none.
-    unseen (nO,) bool: On the host, the actions that were never seen in training, or None. They are
-        taken only where no other is valid.
+    W (nF, nH * nP, nI), b (nH * nP,), pad (nF, nH * nP): Of `lower`.
+    upper (nO, nH), upper_b (nO,): Of `upper`, for nO actions; None if the model lacks it.
+    unseen (nO,) bool: On the host, the actions never seen in training, or None. They're only taken
+        if no other action is valid.
     """
 
     W: Array
@@ -53,7 +53,7 @@ class Weights(NamedTuple):
 
     @property
     def arrays(self) -> list[Array]:
-        """All parameters that there are."""
+        """All parameters except None."""
         return [array for array in self[:5] if array is not None]
 
 
@@ -69,9 +69,9 @@ class Batch(NamedTuple):
 class Parts(NamedTuple):
     """S parts of docs, (S,) int64 each, by position in the batch.
 
-    begins, ends: Their first token, and the one after the last.
-    starts, labels: The first token of the entity that is open before the first token, and its
-        label. If none is open: the first token itself, and `NO_LABEL`.
+    begins, ends: Their tokens [begin, end).
+    starts, labels: The first token and the label of the entity that is open before the part. If no
+        entity is open: the part's first token, and `NO_LABEL`.
     """
 
     begins: numpy.ndarray
@@ -84,11 +84,11 @@ class States(NamedTuple):
     """The states at the R tokens of parts, one part after the other.
 
     starts (R,) int64: The first token of the open entity, -1 for none.
-    labels (R,) int64: Its label, `NO_LABEL` for none. `ANY_LABEL` is for tokens that the loop does
-        not come to, as no action was valid before.
+    labels (R,) int64: Its label, `NO_LABEL` for none. `ANY_LABEL` for tokens that the loop doesn't
+        reach, because no action was valid before.
     columns (R,) int64: The action that was taken, `NO_ACTION` for none.
     hidden (R, nH) float32: The hidden layer, after dropout.
-    which (R, nH): The piece that was the largest; for one piece, whether it was kept.
+    which (R, nH): The largest piece; with a single piece, whether it was kept.
     """
 
     starts: numpy.ndarray
@@ -104,7 +104,7 @@ class States(NamedTuple):
 def read_batch(component: str, model: Model, X: Array, rules: Rules, actions: Actions) -> Batch:
     """Bring vectors and parameters to the host, in one copy from a GPU.
 
-    Raises ValueError if a parser_model scores states by other tokens than those of `ner`.
+    Raises ValueError unless a parser_model scores states by 3 or 6 tokens, as in `ner`.
     """
     nF = model.get_ref("lower").get_dim("nF")
     if nF not in NUM_FEATURES:
@@ -166,7 +166,7 @@ def hide(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Compute the hidden layer of R states, and which piece was the largest, (R, nH) each.
 
-    With one piece it is a ReLU. spaCy's ner has it in training, but not in prediction.
+    A single piece has a ReLU in training, but not in prediction, as in spaCy's ner.
 
     tokens, starts (R,) int64: As for `features_of`.
     mask (R, nH) float32: Dropout. None for none.
@@ -202,7 +202,7 @@ def score(hidden: Array, weights: Weights) -> Array:
 
 
 def score_states(batch: Batch, tokens: numpy.ndarray, starts: numpy.ndarray) -> numpy.ndarray:
-    """Score all actions in R states, (R, nO) float32; those that were never seen get `LOWEST`.
+    """Score all actions in R states, (R, nO) float32; unseen actions get `LOWEST`.
 
     tokens, starts (R,) int64: As for `features_of`.
     """
@@ -241,7 +241,7 @@ def whole_docs(doc_ends: numpy.ndarray) -> Parts:
 
 
 def tokens_of(parts: Parts) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """List the R tokens of parts, and how many tokens of its part are before each, (R,) int64."""
+    """List the R tokens of parts, and each token's offset in its part, (R,) int64."""
     sizes = parts.ends - parts.begins
     steps = numpy.arange(sizes.sum()) - numpy.repeat(sizes.cumsum() - sizes, sizes)
     return numpy.repeat(parts.begins, sizes) + steps, steps
@@ -295,7 +295,7 @@ def _decode(
 
 
 def _best_inside(batch: Batch, hidden: numpy.ndarray, token: int, label: int) -> int:
-    """Take the better of I and L, if both are valid; of equals, the first column."""
+    """Take the better of I and L, if both are valid; ties go to the first column."""
     steps = valid_inside(batch.rules, batch.actions, numpy.int64(token), numpy.int64(label))
     columns = sorted({int(column) for column in steps} - {NO_ACTION})
     if len(columns) < 2:

@@ -1,7 +1,7 @@
-"""An update of the model: the states that its own actions lead to, their loss and gradients.
+"""Update the model: the states that its own actions lead to, their loss and gradients.
 
-The states are those that spaCy's ner visits. None needs the loss of another, so that they go
-through it at once.
+The update visits the same states as spaCy's ner. Their losses are independent, so they're computed
+at once.
 """
 
 import random
@@ -51,15 +51,14 @@ _USUAL_LENGTH = 8
 def prepare(
     examples: Sequence[Example], actions: Actions, wrong_key: Optional[str], cut_size: int
 ) -> tuple[Gold, Parts]:
-    """Read off a batch of examples what they teach.
+    """Find the gold entities and parts of a batch.
 
     examples (Sequence[Example]): At least one has tokens.
-    wrong_key (Optional[str]): Where in reference.spans entities are that are known to be wrong.
+    wrong_key (Optional[str]): Where in reference.spans entities known to be wrong are.
     cut_size (int): The setting `update_with_oracle_cut_size`.
 
-    Raises ValueError for an entity that is both right and known to be wrong; for labels that begin
-    with "!", spaCy's former way to say that; and where docs are cut and no action is right that is
-    valid.
+    Raises ValueError if an entity is both right and known to be wrong; if labels begin with "!",
+    which used to mark wrong entities in spaCy; and if docs are cut and no valid action is right.
     """
     examples = [example for example in examples if len(example.predicted)]
     labels = actions.labels
@@ -77,7 +76,7 @@ def prepare(
 
 
 def draw_length(cut_size: int) -> int:
-    """Draw the length of the parts that docs are cut to in an update, 0 for no cuts, as spaCy."""
+    """Draw the length of the parts that docs are cut to in an update, 0 for no cuts."""
     if cut_size < 1:
         return 0
     # At 1, spaCy's draw can be 0, at which it raises an error
@@ -85,7 +84,7 @@ def draw_length(cut_size: int) -> int:
 
 
 def has_gold(example: Example, wrong_key: Optional[str]) -> bool:
-    """Tell whether an example teaches anything: of any token, or of entities known to be wrong."""
+    """Check if an example has gold annotation of any token, or entities known to be wrong."""
     if not len(example.predicted):
         return False
     if wrong_key is not None and len(example.reference.spans.get(wrong_key, [])):
@@ -101,7 +100,7 @@ def cut(examples: Sequence[Example], length: int, gold: Gold, wrong_key: Optiona
 
     examples (Sequence[Example]): All examples of the batch that have tokens.
 
-    Raises ValueError where no action is right that is valid.
+    Raises ValueError if no valid action is right.
     """
     whole: list[list[int]] = [[], []]
     parts, offset = [], 0
@@ -130,8 +129,8 @@ def cut(examples: Sequence[Example], length: int, gold: Gold, wrong_key: Optiona
 def follow_gold(gold: Gold, begin: int, end: int) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Follow the first actions that cost nothing through a doc, the tokens [begin, end).
 
-    Returns of each token the first token and the label of the entity that is open before it, (n,)
-    int64 each; the token itself and `NO_LABEL` if none is.
+    Returns, for each token, the first token and the label of the entity that is open before it,
+    (n,) int64 each, or else the token and `NO_LABEL`.
     """
     actions = gold.actions
     starts, labels = numpy.arange(begin, end), numpy.full(end - begin, NO_LABEL)
@@ -154,7 +153,7 @@ def follow_gold(gold: Gold, begin: int, end: int) -> tuple[numpy.ndarray, numpy.
 
 
 def _gold_end(gold: Gold, start: int, label: int, end: int) -> int:
-    """Find where an entity ends that began with a token, if all actions in it cost nothing."""
+    """Find the end of the entity that begins at start, if all its actions cost nothing."""
     first, width = start + 1, _USUAL_LENGTH
     while first < end:
         tokens = numpy.arange(first, min(first + width, end))
@@ -173,12 +172,12 @@ def _gold_end(gold: Gold, start: int, label: int, end: int) -> int:
 def parts_with_gold(
     example: Example, starts: numpy.ndarray, ends: numpy.ndarray, wrong_key: Optional[str]
 ) -> numpy.ndarray:
-    """Tell which parts of an example teach anything, as `has_gold` of spaCy's moves: (P,) bool.
+    """Find the parts of an example with gold, as spaCy's `has_gold` does: (P,) bool.
 
     Both docs are read once, however many parts there are.
 
-    starts, ends (P,) int64: The predicted tokens of each part, doc[start:end]. If none align, all
-        tokens are meant.
+    starts, ends (P,) int64: The predicted tokens of each part, doc[start:end]. Parts that don't
+        align count as all tokens.
     """
     reference = example.reference
     firsts, lasts = _aligned_parts(example, starts, ends)
@@ -186,7 +185,7 @@ def parts_with_gold(
     has_any: numpy.ndarray = counts[lasts] > counts[firsts]
     wrong = [] if wrong_key is None else reference.spans.get(wrong_key, [])
     spans = numpy.array(sorted((span.start, span.end) for span in wrong)).reshape(-1, 2)
-    # Of the spans that begin with a token or later, the first end; after the last, none ends
+    # For each span, the first end of it and all later spans; past the last span, out of reach
     nearest = numpy.append(numpy.minimum.accumulate(spans[::-1, 1])[::-1], len(reference) + 1)
     has_any |= nearest[numpy.searchsorted(spans[:, 0], firsts)] <= lasts
     return has_any
@@ -229,7 +228,7 @@ def learn(
 ) -> float:
     """Add the gradients of a batch to a parser_model, and return the loss.
 
-    state_dropout (float): The share of the hidden layer that is dropped, of each state anew.
+    state_dropout (float): Dropout rate of the hidden layer, drawn for each state.
     spacy_gradient (bool): See `backpropagate`.
     """
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
@@ -284,7 +283,7 @@ def _chunks(states: States) -> Iterator[numpy.ndarray]:
 
 
 def _lowest_scores(states: States, steps: numpy.ndarray, weights: Weights) -> numpy.ndarray:
-    """Find the lowest score of all states of each step: that of actions that were never seen."""
+    """Find the lowest score of all states of each step, for actions that were never seen."""
     lowest = numpy.full(steps.max() + 1, numpy.inf, dtype="float32")
     for rows in _chunks(states):
         scores = score(states.hidden[rows], weights)
@@ -296,10 +295,10 @@ def log_loss_gradient(scores: Array, costs: numpy.ndarray) -> Array:
     """Compute the gradient of spaCy's log loss, the probability of the actions that cost least.
 
     scores (V, nO) float32: On any device.
-    costs (V, nO) uint8: What the actions cost, `INVALID` for those that are not valid.
+    costs (V, nO) uint8: The actions' costs, `INVALID` for invalid actions.
 
-    Both sums of the softmax go over all actions, valid or not, as in spaCy's `cpu_log_loss`. Where
-    all valid actions cost more than 1, there is no loss.
+    Both sums of the softmax go over all actions, valid or not, as in spaCy's `cpu_log_loss`. If all
+    valid actions cost more than 1, the loss is 0.
     """
     xp = get_array_module(scores)
     least = costs.min(axis=1, keepdims=True)
@@ -310,7 +309,7 @@ def log_loss_gradient(scores: Array, costs: numpy.ndarray) -> Array:
 
 
 def _softmax(scores: Array, xp: Array) -> Array:
-    """Return probabilities (V, nO); of a row of -inf, 0."""
+    """Return probabilities (V, nO); 0 for rows of -inf."""
     highest = scores.max(axis=1, keepdims=True)
     exps = xp.exp(scores - xp.maximum(highest, LOWEST))
     exps /= xp.maximum(exps.sum(axis=1, keepdims=True), 1e-10)
@@ -336,13 +335,13 @@ def backpropagate(
     *,
     spacy_gradient: bool,
 ) -> None:
-    """Add the gradients of `lower`, and those of the vectors of tokens.
+    """Add the gradients of `lower` and of the vectors of tokens.
 
-    features (V, nF) int64: Of V states, as `features_of` lists them.
+    features (V, nF) int64: Features of V states; see `features_of`.
     d_sums (V, nH * nP) float32: The gradient of their sums.
-    X, dX (N, nI) float32: The vectors, and their gradient, to which it is added.
-    spacy_gradient (bool): As spaCy computes it. It takes the last token of the batch for features
-        that are missing, which adds to the gradient of their weights.
+    X, dX (N, nI) float32: The vectors, and their gradient to add to.
+    spacy_gradient (bool): As spaCy computes it: missing features take the last token of the batch,
+        which adds to the gradient of their weights.
     """
     xp = get_array_module(X)
     dW, d_pad = xp.zeros_like(weights.W), xp.zeros_like(weights.pad)
