@@ -293,7 +293,7 @@ def _per_attribute(
     num_hashes: Union[int, List[int]],
     seeds: Optional[List[int]],
 ) -> tuple[List[int], List[int]]:
-    """Give the number of hashes and the seed of each attribute.
+    """Return the number of hashes and the seed of each attribute.
 
     Raises ValueError unless each list has an entry per attribute.
     """

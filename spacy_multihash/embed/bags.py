@@ -23,7 +23,7 @@ BagLayer = Model[Ragged, Floats2d]
 
 
 def embed_columns(layer: AttrsLayer, columns: Sequence[Column], bags: Sequence[bool]) -> DocsLayer:
-    """Hand a layer the symbols of unique tokens, column by column.
+    """Pass a layer the symbols of unique tokens, column by column.
 
     Columns with a single symbol per token are (U,) uint64. The others are Ragged: (M,) uint64 with
     lengths (U,) int32.

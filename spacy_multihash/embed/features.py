@@ -341,7 +341,7 @@ def pack(symbols: Sequence[int]) -> bytes:
 
 
 def unpack_bags(bags: Sequence[bytes]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Read the ids of U tokens' symbols, (M,) uint64, and their numbers, (U,) int32."""
+    """Read U tokens' symbols, ids (M,) uint64, and counts per token, (U,) int32."""
     lengths = numpy.fromiter(map(len, bags), dtype="int32", count=len(bags)) // 8
     return numpy.frombuffer(b"".join(bags), dtype="uint64"), lengths
 

@@ -23,7 +23,7 @@ from .features import (
     unpack_bags,
 )
 
-# Up to this number of tokens, finding the unique ones takes more time than it saves.
+# Up to this number of tokens, finding unique tokens takes more time than it saves.
 MAX_TOKENS_AS_THEY_ARE = 32
 # Prefixes of columns, if docs have unknown symbols. Before a feature's name: the symbols that
 # replace it. Before an attribute's id: the column to cut features from, because the attribute
@@ -131,7 +131,7 @@ class UniqueTokens:
 def find_unique(
     docs: Sequence[DocLike], attrs: Sequence[int], features: Mapping[str, Feature]
 ) -> tuple[UniqueTokens, numpy.ndarray]:
-    """Find the unique tokens by attributes and features, and each token's number, (N,) int32.
+    """Find the unique tokens by attributes and features, and each token's index, (N,) int32.
 
     Raises the errors of `read_extension`.
     """

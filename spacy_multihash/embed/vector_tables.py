@@ -108,7 +108,7 @@ def find_table(vocab: Vocab, name: str) -> KeptVectors:
 def find_rows(
     vocab: Vocab, name: str, table: KeptVectors, data: Array, ids: numpy.ndarray
 ) -> tuple[Array, numpy.ndarray]:
-    """Find the vectors of words: ids (U,) uint64 -> (U, l) float32, and whether not 0, (U,) bool.
+    """Find the vectors of words, ids (U,) uint64 -> (U, l) float32; which are nonzero, (U,) bool.
 
     Out-of-vocabulary words get zeros, as in spaCy's own tables.
 

@@ -115,7 +115,7 @@ def init(
 def _find_unique(
     model: DocsLayer, docs: list[DocLike], reads: _Reads
 ) -> tuple[UniqueTokens, numpy.ndarray]:
-    """Find the unique tokens of a batch, and each token's number, (N,) int32."""
+    """Find the unique tokens of a batch, and each token's index, (N,) int32."""
     attrs = list(model.attrs["attrs"].value)
     vector_attr = model.attrs["vector_attr"]
     if vector_attr is not None:

@@ -1,4 +1,4 @@
-"""Join the arrays of docs, and back."""
+"""Join and split the arrays of docs."""
 
 from collections.abc import Sequence
 from itertools import accumulate, zip_longest

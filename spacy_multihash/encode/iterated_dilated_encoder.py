@@ -23,9 +23,9 @@ NAME = "iterated_dilated_encoder"
 
 
 class Step(NamedTuple):
-    """A convolution on the way through an encoder.
+    """A convolution of an encoder.
 
-    nodes: The convolution and its norm, if there is one; passes may share them.
+    nodes: The convolution and its norm, if any; passes may share them.
     layer: Their parameters.
     ends: Whether it's the last of a pass through the stack.
     """
@@ -262,7 +262,7 @@ def _identity_init(C: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:
 def _residual_init(number: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:
     """Fill the weights of a residual convolution, W (nO, C * nI).
 
-    W is drawn Glorot-uniform, and divided by `number`, the convolutions that add to the same
+    W is drawn Glorot-uniform, and divided by the number of convolutions that add to the same
     vector. Otherwise vectors and gradients would grow by a factor with every pass, where passes
     share their weights.
     """

@@ -69,7 +69,7 @@ def expected_calibration_error(
 
 
 def log_loss(probabilities: numpy.ndarray, right: numpy.ndarray) -> float:
-    """Return the mean of -log p of right entities, and of -log(1 - p) of wrong ones."""
+    """Return the mean of -log p for right entities, -log(1 - p) for wrong entities."""
     p = numpy.clip(probabilities.astype("float64"), _EDGE, 1 - _EDGE)
     return float(-numpy.log(numpy.where(right, p, 1 - p)).mean())
 
@@ -172,7 +172,7 @@ def judge_entities(
     examples: Sequence[Example],
     same: Optional[Mapping[str, str]] = None,
 ) -> Judged:
-    """Find the entities of a corpus, and judge them. The pipeline stays as it is.
+    """Find the entities of a corpus, and judge them. The pipeline doesn't change.
 
     Entities that other components set, or with tokens without gold annotation, are ignored.
 

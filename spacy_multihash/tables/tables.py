@@ -93,7 +93,7 @@ class IdCounter:
 
 
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
-    """Order the symbols by (-count, id), and keep the frequent ones.
+    """Order the symbols by (-count, id), and keep frequent symbols.
 
     counts (Counts): How often each symbol of each attribute was seen.
     min_freq (int): Keep a symbol if it was seen at least this often, min_freq >= 0.
@@ -182,7 +182,7 @@ def add_tables(first: Tables, second: Tables) -> Tables:
 
 
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
-    """Write tables to a file, whole or not at all.
+    """Write tables to a file atomically.
 
     path (Path): The file to write.
     tables (Tables): The tables.

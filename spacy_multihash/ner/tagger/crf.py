@@ -67,7 +67,7 @@ def pack(lengths: numpy.ndarray) -> Packed:
     lengths = numpy.asarray(lengths, dtype="int64")
     ranked = numpy.argsort(-lengths, kind="stable")
     firsts = (numpy.cumsum(lengths) - lengths)[ranked]
-    # How many sequences are longer than t: all but those of up to t tokens
+    # How many sequences are longer than t: all but sequences of up to t tokens
     longest = int(lengths.max(initial=0))
     sizes = len(lengths) - numpy.cumsum(numpy.bincount(lengths, minlength=1))[:longest]
     bounds = numpy.concatenate([[0], numpy.cumsum(sizes)])

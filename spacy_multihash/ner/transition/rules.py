@@ -4,8 +4,8 @@ An action consumes one token. B-x begins an entity with the label x, I-x goes on
 ends it. U-x is a single-token entity. O is a token outside of all entities. U- is for blocked
 tokens: they are outside and stay so.
 
-Which actions are valid depends on the token, on the next one, and on the label of the open entity.
-The rules follow `Begin.is_valid` ... `Out.is_valid` in spaCy's pipeline/_parser_internals/ner.pyx:
+Which actions are valid depends on the token, the next token, and the label of the open entity. The
+rules follow `Begin.is_valid` ... `Out.is_valid` in spaCy's pipeline/_parser_internals/ner.pyx:
 
 - Existing entities (`ent_iob`, `ent_type`) stay: each of their tokens has a single valid action.
   Blocked tokens get no entity.

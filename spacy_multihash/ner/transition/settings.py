@@ -17,7 +17,7 @@ from ..recognizer import check_temperature
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of `BatchEntityRecognizer`, besides those of spaCy's ner.
+    """The settings that `BatchEntityRecognizer` adds to spaCy's ner.
 
     state_dropout (float): Dropout of the hidden layer in training, drawn for each state. It has no
         effect on a model without `upper`.

@@ -81,7 +81,7 @@ class Parts(NamedTuple):
 
 
 class States(NamedTuple):
-    """The states at the R tokens of parts, one part after the other.
+    """The states at the R tokens of parts, part by part.
 
     starts (R,) int64: The first token of the open entity, -1 for none.
     labels (R,) int64: Its label, `NO_LABEL` for none. `ANY_LABEL` for tokens that the loop doesn't
