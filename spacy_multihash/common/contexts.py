@@ -38,6 +38,6 @@ def with_contexts(
     if is_other and contexts:
         raise ValueError(
             f"{where}: a component of the pipeline returned another doc than it was given, and "
-            f"left out were {len(contexts)}, so that it is unknown which doc each one came from. "
-            "Mend the component that failed at them."
+            f"left out {len(contexts)}, so nobody knows which doc each of them came from. "
+            "Correct the component that failed."
         )

@@ -203,7 +203,7 @@ def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
     entries = lookups.get_table(PREFIX + name)
     if any(entry not in entries for entry in _ENTRIES):
         raise ValueError(
-            f"{_where(name)}: what is kept as {PREFIX + name} is no table of vectors. Copy the "
+            f"{_where(name)}: the vocab's {PREFIX + name} isn't a table of vectors. Copy the "
             "pipeline again."
         )
     return KeptVectors(*(entries.get(entry) for entry in _ENTRIES))

@@ -95,8 +95,8 @@ def cause_of_not_finite(model: Model) -> str:
     ]
     if not names:
         return (
-            "All its own parameters are finite. Look for large ones, and if its model listens to "
-            "another component, at the parameters of that one."
+            "All its own parameters are finite. Look for large parameters, also in the component "
+            "that its model listens to."
         )
     listed, more = ", ".join(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
     return (

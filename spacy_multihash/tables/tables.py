@@ -145,7 +145,7 @@ def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
     where, advice = "Tables of MultiEmbed", "Change it in [initialize.before_init], or as"
     check_whole(where, "min_freq", min_freq, 0, advice=f"{advice} --min-freq.")
     if max_rows is not None:
-        unknown = "One row is that of unknown symbols."
+        unknown = "Unknown symbols have a row of their own."
         check_whole(where, "max_rows", max_rows, 2, advice=f"{unknown} {advice} --max-rows.")
 
 

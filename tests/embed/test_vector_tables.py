@@ -215,7 +215,7 @@ def test_a_table_that_nobody_gave_is_refused(nlp: Language) -> None:
     with pytest.raises(ValueError, match=r"'vocab': the vocab has vectors, but no words\."):
         load_tables(nlp.vocab, {"vocab": None})
     nlp.vocab.lookups.add_table(PREFIX + "es", {"data": 1})
-    with pytest.raises(ValueError, match="kept as spacy-multihash.vectors.es is no table"):
+    with pytest.raises(ValueError, match="spacy-multihash.vectors.es isn't a table"):
         find_table(nlp.vocab, "es")
 
 

@@ -433,7 +433,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
         if own != len(self.labels):
             raise ValueError(
-                f'Component "{self.name}": the weights in {source} are those of {own} labels, '
+                f'Component "{self.name}": the weights in {source} are for {own} labels, '
                 f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
                 'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
             )

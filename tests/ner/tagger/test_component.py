@@ -556,7 +556,7 @@ REFUSED_WHEN_TRAINED: list[tuple[Callable[..., Any], str]] = [
     (lambda nlp, _: pipe_of(nlp).set_output(5), "expected at least the 9 tags .* was: 5"),
     (
         load_without_cfg,
-        r'"tagger_ner": the weights in .*tagger_ner are those of 2 labels, .* has 0',
+        r'"tagger_ner": the weights in .*tagger_ner are for 2 labels, .* has 0',
     ),
 ]
 
