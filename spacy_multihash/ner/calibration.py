@@ -1,9 +1,9 @@
 """Measure the calibration of entities' probabilities, and improve it by a temperature.
 
 Probabilities are calibrated if, of all entities with a probability of about p, a share of p is
-right. A temperature divides scores before they become probabilities (Guo et al. 2017, "On calibration
-of modern neural networks"). It changes what a model finds only by a `threshold`, or with
-`decoder = "best"`.
+right. A temperature divides scores before they become probabilities (Guo et al. 2017, "On
+calibration of modern neural networks"). It changes what a model finds only if the model has a
+`threshold` or `decoder = "best"`.
 """
 
 import math
