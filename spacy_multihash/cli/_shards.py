@@ -1,4 +1,4 @@
-"""What commands count of a corpus in shards: each worker a shard at a time, with one result."""
+"""Count a corpus in shards: each worker counts a shard at a time, and the counts are merged."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from ..scale.workers import Workers, fold
 from ..tables.tables import Table, Tables, add_tables
 from ._util import msg
 
-# Finds tables in a pipeline. It travels between processes.
+# Finds tables in a pipeline. It's pickled for other processes.
 FindTables = Callable[[Language], Sequence[EmbeddingTable]]
 
 CountsT = TypeVar("CountsT")
@@ -33,7 +33,7 @@ class Shards:
 
     @classmethod
     def of(cls, path: Path) -> "Shards":
-        """List the shards of a folder, or the one that a file is. Raises FileNotFoundError.
+        """List the shards of a folder, or a file as its only shard. Raises FileNotFoundError.
 
         If a folder has .spacy files, only these are counted, and a warning names others.
         """
@@ -63,7 +63,7 @@ class Shards:
 def check_workers(
     shards: Optional[Path], workers: Optional[int], dask: Optional[str], option: str
 ) -> None:
-    """Raise ValueError for workers without shards. option: The option that gives shards."""
+    """Raise ValueError if there are workers but no shards. option: The option that gives shards."""
     if shards is None and (workers is not None or dask is not None):
         raise ValueError(
             f"--workers and --dask count shards: give the folder that has them with {option}. "
@@ -73,7 +73,7 @@ def check_workers(
 
 @dataclass(frozen=True)
 class ShardSymbols:
-    """The symbols of a corpus in shards, of the tables that `find` finds in a pipeline."""
+    """The symbols of a sharded corpus, for the tables that `find` finds in a pipeline."""
 
     workers: Workers
     shards: Shards
@@ -81,7 +81,7 @@ class ShardSymbols:
     find: FindTables
 
     def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
-        """Count the symbols that each table, one that `find` finds, has rows for."""
+        """Count the symbols that each table has rows for. `find` must find the tables."""
         count = partial(_count_shard, self.source, self.find)
         return counts_of_tables(self.shards.merged(self.workers, count, add_tables), tables)
 

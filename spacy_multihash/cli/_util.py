@@ -47,8 +47,8 @@ AS_JSON = typer.Option(False, "--json", help="Print JSON instead of tables")
 WORKERS = typer.Option(
     None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"
 )
-DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, whose workers are used")
-# How the files of a corpus end.
+DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, to use its workers")
+# The suffix of corpus files.
 _CORPUS = ".spacy"
 # The files of a folder that a command may replace: a pipeline, or a vocab with vectors.
 _OURS = (("meta.json", "config.cfg"), ("vectors", "strings.json"))
@@ -61,7 +61,7 @@ class Messages(Printer):
     """
 
     def __init__(self) -> None:
-        """Print to what is stdout at the time."""
+        """Print to the current stdout."""
         # wasabi cannot print its icons with other encodings.
         super().__init__(pretty=(sys.stdout.encoding or "").lower().replace("-", "") == "utf8")
         self.show_color &= sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -93,7 +93,7 @@ msg = Messages()
 
 @contextmanager
 def failing(title: str) -> Iterator[None]:
-    """Print an error that users can mend, and exit."""
+    """Print an error that users can fix, and exit."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -108,10 +108,10 @@ def show_table(
 ) -> None:
     """Print a table, if it has rows.
 
-    aligns (str): "l" or "r" for each column. Further columns are of numbers, on the right.
+    aligns (str): "l" or "r" for each column. Further columns are right-aligned.
     """
     if rows:
-        typer.echo(f"\n{f' {title} ':=^{msg.line_max}}")  # a divider of wasabi is always bold
+        typer.echo(f"\n{f' {title} ':=^{msg.line_max}}")  # wasabi's divider is always bold
         sides = aligns.lower().ljust(len(header), "r")[: len(header)]
         msg.table(rows, header=header, divider=True, aligns=[*sides])
 
@@ -119,8 +119,8 @@ def show_table(
 def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
     """Print a table of the symbols that embeddings cannot tell apart.
 
-    It has a row for each kind of rows that symbols may share: all components, the row of
-    importance, and both. An embedding with fixed importance has components alone.
+    It has a row for each way to collide: in all components, in the row of importance, and in both.
+    If importance is fixed, there's only the row of components.
     """
     rows = [row for of_embedding in collisions for row in _collision_rows(of_embedding)]
     header = ("embedding", "symbols", "rows of", "in collision", "by chance", "p_col")
@@ -140,7 +140,7 @@ def _collision_rows(found: Collisions) -> list[list[str]]:
         if count is not None:
             mean = "-" if count.mean is None else f"{count.mean:,.3g}"
             rows.append([name, f"{found.num_symbols:,}", kind, f"{count.actual:,}", mean, ""])
-    # The probability is that of the last kind.
+    # The last row shows the probability.
     rows[-1][-1] = f"{found.probability:.3g}"
     return rows
 
@@ -169,10 +169,10 @@ def save_figure(figure: "Figure", path: Path) -> None:
 
 @contextmanager
 def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> Iterator[Workers]:
-    """Open processes, or the workers of a Dask scheduler, and close those that were started.
+    """Start processes and stop them at the end, or use the workers of a Dask scheduler.
 
-    Without either, or with one process, this process does all. Raises ValueError for both, and what
-    `open_cluster` raises.
+    Without workers and dask, or with one worker, this process does all. Raises ValueError for
+    both, and the errors of `open_cluster`.
     """
     if dask is None:
         if workers in (None, 1):
@@ -190,7 +190,7 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
 
 
 def import_code(path: Optional[Path]) -> None:
-    """Import the Python file of --code. What it prints is no result of the command."""
+    """Import the Python file of --code. Its output goes to stderr."""
     with redirect_stdout(sys.stderr):
         spacy_cli.import_code(path)
 
@@ -200,13 +200,13 @@ def parse_overrides(ctx: typer.Context) -> dict[str, Any]:
     try:
         with redirect_stdout(sys.stderr):
             return spacy_cli.parse_config_overrides(ctx.args)
-    except spacy_cli.NoSuchOption as error:  # typer may have a click of its own
+    except spacy_cli.NoSuchOption as error:  # typer may have its own click
         ctx.fail(str(error))
 
 
 @contextmanager
 def naming_config(path: Path) -> Iterator[None]:
-    """Raise a ValueError with the path of a config for what is wrong with it."""
+    """Raise errors in a config as ValueErrors that name its path."""
     try:
         yield
     except ConfigValidationError as error:
@@ -239,16 +239,16 @@ def load_pipeline(
 
 
 def _download(name: Union[str, Path]) -> str:
-    """Say how to install a pipeline, if its name is like those of spaCy's own."""
+    """Say how to install a pipeline, if its name looks like one of spaCy's pipelines."""
     is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
     return f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
 
 
 @contextmanager
 def _naming(what: str) -> Iterator[None]:
-    """Name what is loaded in the message of any error, but of a missing file or package.
+    """Add a name to loading errors, except about a missing file or package.
 
-    Errors of damaged files name neither the file nor the pipeline. Raises ValueError.
+    Errors about damaged files name neither the file nor the pipeline. Raises ValueError.
     """
     try:
         yield
@@ -270,7 +270,7 @@ def _naming(what: str) -> Iterator[None]:
 def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
     """Load the vocab of a pipeline, or a vocab by itself, and check that it has vectors.
 
-    or_vocab (bool): Whether the folder of a vocab is taken too. Training takes none.
+    or_vocab (bool): Whether to accept the folder of a vocab, too. Training doesn't.
 
     Raises FileNotFoundError or ValueError.
     """
@@ -310,8 +310,8 @@ def check_file_output(
     """Check before the work that a file can be written. None, devices and pipes pass.
 
     name (str): The option or argument, for the message.
-    inputs (Union[str, Path, None]): What the command reads: files, folders, and names of pipelines.
-        The file is none of them, and no part of a corpus that's read.
+    inputs (Union[str, Path, None]): Files, folders and pipelines that the command reads. The file
+        must not be among them, or belong to a corpus that's read.
 
     Raises ValueError.
     """
@@ -333,8 +333,8 @@ def check_file_output(
 def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool) -> None:
     """Check before the work that a folder OUTPUT can be written as a whole.
 
-    A folder that a killed command was replacing is put back first. `force` replaces a pipeline or
-    a vocab, and nothing else. Raises ValueError.
+    A folder that a killed command was replacing is restored first. `force` only replaces pipelines
+    and vocabs. Raises ValueError.
     """
     check_apart(path, *inputs)
     recover_folder(path.resolve())
@@ -350,7 +350,7 @@ def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool
 
 
 def check_apart(output: Path, *inputs: Union[str, Path, None]) -> None:
-    """Check that a folder doesn't contain what's read, nor the other way round."""
+    """Check that neither the output nor an input contains the other."""
     target = output.resolve()
     for source in (source_path(source).resolve() for source in inputs if source):
         if target == source or source in target.parents or target in source.parents:
@@ -361,18 +361,18 @@ def check_apart(output: Path, *inputs: Union[str, Path, None]) -> None:
 
 
 def check_writable(path: Path, name: str) -> None:
-    """Check that a folder, or else the one that it would be made in, can be written to."""
+    """Check that a folder is writable, or its nearest parent if it doesn't exist."""
     folder = next(folder for folder in (path, *path.parents) if folder.exists())
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(f"{name} can't be written: {folder} isn't a writable folder.")
 
 
 def folder_size(folder: Path) -> int:
-    """Return the bytes of all files of a folder."""
+    """Return the total bytes of a folder's files."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def write_pipeline(nlp: Language, output: Path) -> None:
-    """Write a pipeline. A directory that is there stays whole until the new one takes its place."""
+    """Write a pipeline. An existing folder stays whole until the new pipeline replaces it."""
     with replacing_folder(output.resolve()) as new:
         nlp.to_disk(new)

@@ -26,7 +26,7 @@ def accelerate_cli(
     model: str = MODEL,
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
-    keep_ner: bool = typer.Option(False, "--keep-ner", help="Leave spaCy's ner as it is"),
+    keep_ner: bool = typer.Option(False, "--keep-ner", help="Keep spaCy's ner"),
     data: Optional[Path] = typer.Option(
         None, "--data", help="Corpus to measure the gain on: a .spacy file, or a folder"
     ),
@@ -35,7 +35,7 @@ def accelerate_cli(
     """Make a trained pipeline faster.
 
     Our layers replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all
-    components, disabled ones too. batch_ner replaces spaCy's ner. They have the same weights.
+    components, even disabled ones. batch_ner replaces spaCy's ner. They have the same weights.
     Predictions stay the same. spacy.load loads the new pipeline wherever this package is installed.
     --data measures how much faster it is on your texts, and compares what both pipelines annotate.
 
@@ -67,7 +67,7 @@ def accelerate_pipeline(
 
 
 def _show(done: Acceleration) -> None:
-    """Print a table for each kind of result that there is."""
+    """Print a table for each kind of result."""
     if not done.replaced:
         msg.warn("Nothing was replaced")
     replaced = [(f"{e.component}.{e.path}", e.before, e.after) for e in done.replaced]

@@ -25,9 +25,9 @@ from ._util import (
 
 
 class Prepared(NamedTuple):
-    """What was checked before any work.
+    """The checked arguments, and the work to do.
 
-    todo: The shards without output, and those that changed.
+    todo: The shards that have no output yet, or have changed.
     before: The number of shards that are done.
     replaced: Files of earlier work to remove.
     ignored: The number of files of the corpus that aren't shards, by their suffixes.
@@ -52,24 +52,24 @@ def apply_cli(
     workers: Optional[int] = WORKERS,
     dask: Optional[str] = DASK,
     batch_size: Optional[int] = typer.Option(
-        None, "--batch-size", min=1, help="Docs that the pipeline takes at once. Default: its own"
+        None, "--batch-size", min=1, help="Docs per batch. Default: the pipeline's own"
     ),
     max_length: Optional[int] = typer.Option(
         None,
         "--max-length",
         min=1,
-        help="Characters of the longest text; longer ones are skipped. Default: the pipeline's own",
+        help="Skip texts with more characters than this. Default: the pipeline's own limit",
     ),
     force: bool = typer.Option(
-        False, "--force", "-f", help="Do all shards again, whatever OUTPUT was begun with"
+        False, "--force", "-f", help="Do all shards again, even if OUTPUT has other settings"
     ),
     code: Optional[Path] = CODE,
 ) -> None:
     """Apply a pipeline to a large corpus, in a folder of shards.
 
-    Each shard gives a file in OUTPUT, written whole or not at all. After an interruption, the same
-    command does the rest. A shard that fails is tried again, and the others go on. Texts that
-    cannot be read are skipped, and named in a file .errors beside the output of their shard.
+    Each shard gives a file in OUTPUT, written whole or not at all. After an interruption, run the
+    same command again to do the rest. A shard that fails is tried again, and the others go on.
+    Texts that can't be read are skipped, and listed in an .errors file next to the shard's output.
 
     DOCS: python -m pydoc spacy_multihash.cli.apply
     """
@@ -114,14 +114,14 @@ def prepare(
     files, ignored = split_shards(shards)
     source = source_of(load_pipeline, model, code)
     if not source.digest:
-        load_pipeline(model)  # says what is wrong with it
+        load_pipeline(model)  # raises a clear error
     check_apart(output, folder_of(str(source.place)))
     application = Application(source, shards, output, format, batch_size, max_length)
     planned = application.plan(files)
     replaced = application.check_output(force=force)
     todo = [shard for shard in planned if force or not is_done(shard)]
     if todo:
-        source.loaded()  # so that a pipeline that can't be loaded is an error at once
+        source.loaded()  # to fail at once if it can't be loaded
     return Prepared(application, todo, len(planned) - len(todo), replaced, ignored)
 
 

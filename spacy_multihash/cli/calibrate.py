@@ -60,9 +60,8 @@ def calibrate_cli(
 
     Of all entities with a probability of 0.8, about 80 % should be right. The command finds the
     temperature with the lowest log loss on DATA, for a component batch_ner or tagger_ner, and
-    writes the pipeline with it. The entities that are found stay the same, but for
-    decoder = "best" and threshold. DATA should not be what the pipeline was trained or is tested
-    on.
+    writes the pipeline with it. The entities stay the same, except with decoder = "best" or
+    threshold. Don't use the training or test corpus as DATA.
 
     DOCS: python -m pydoc spacy_multihash.ner.calibration
     """
@@ -126,7 +125,7 @@ def draw_reliability(path: Path, calibration: Calibration) -> None:
 
 
 def find_recognizer(nlp: Language, component: Optional[str]) -> str:
-    """Find the component that gives probabilities: the only one, or the one that is named."""
+    """Find the component that gives probabilities, by its name if there are several."""
     names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in _FACTORIES]
     if component is not None and component not in names:
         raise ValueError(
@@ -151,10 +150,10 @@ def _disabled(nlp: Language) -> str:
 def calibrate(
     nlp: Language, name: str, examples: Sequence[Example], *, bins: int = 10
 ) -> Calibration:
-    """Find the temperature of the lowest log loss. The pipeline stays as it is.
+    """Find the temperature with the lowest log loss. The pipeline doesn't change.
 
-    Raises ValueError if no entity is found where there is gold annotation, and if all that are
-    found are right, or none.
+    Raises ValueError if no entity is found where there is gold annotation, or if all found entities
+    are right, or all are wrong.
     """
     judged = judge_entities(nlp, name, examples)
     return compare(judged, best_temperature(judged), bins=bins)
@@ -168,7 +167,7 @@ def set_temperature(nlp: Language, name: str, temperature: float) -> None:
 
 
 def show_calibration(calibration: Calibration) -> None:
-    """Print a table of all entities, and of those of each label."""
+    """Print a table with a row for all entities, and for each label."""
     changes = {"all": Change(calibration.before, calibration.after), **calibration.labels}
     rows = [
         (

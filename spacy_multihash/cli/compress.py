@@ -39,7 +39,7 @@ from ._util import (
 )
 
 _DEFAULTS = Precisions()
-# How often each pipeline is loaded to measure that.
+# How often each pipeline is loaded to measure time and memory.
 LOADS = 3
 _MEGA = 10**6
 
@@ -54,18 +54,18 @@ class Change:
 
     @classmethod
     def of(cls, before: Optional[float], after: Optional[float]) -> "Change":
-        """Divide a measure after by that before."""
+        """Divide the measure after by the measure before."""
         ratio = after / before if before and after is not None else None
         return cls(before, after, ratio)
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """What the compressed pipeline finds, beside what the other one found.
+    """The compressed pipeline's predictions, compared with the original's.
 
     f (Change): F1 of entities, 0 to 1. None without gold entities.
     shares_kept (Mapping[str, float]): The share of annotations that stay, by kind.
-    largest_change (Optional[float]): Of the score of a text's class. None without classes.
+    largest_change (Optional[float]): The largest change of a class's score. None without classes.
     """
 
     f: Change
@@ -75,10 +75,10 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Report:
-    """What compressing brought and cost.
+    """Sizes, times and predictions before and after compressing.
 
     memory (Change): Bytes by which a process grows as it loads the pipeline.
-    load_seconds (Change): Time to load it, in a process of its own.
+    load_seconds (Change): Time to load it in a new process.
     left_out (LeftOut): Rows of vectors, and strings.
     predictions (Optional[Predictions]): None without a corpus.
     kept_bytes (Mapping[str, int]): Bytes of weights of other frameworks, by component.
@@ -101,13 +101,13 @@ def compress_cli(
     model: str = MODEL,
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     vectors: Precision = typer.Option(
-        _DEFAULTS.vectors, "--vectors", help="Numbers of static vectors"
+        _DEFAULTS.vectors, "--vectors", help="Precision of static vectors"
     ),
     tables: Precision = typer.Option(
-        _DEFAULTS.tables, "--tables", help="Numbers of tables of embeddings"
+        _DEFAULTS.tables, "--tables", help="Precision of embedding tables"
     ),
     weights: Precision = typer.Option(
-        _DEFAULTS.weights, "--weights", help="Numbers of all other weights"
+        _DEFAULTS.weights, "--weights", help="Precision of all other weights"
     ),
     keep_strings: bool = typer.Option(
         False, "--keep-strings", help="Keep strings that no component needs"
@@ -125,9 +125,9 @@ def compress_cli(
 ) -> None:
     """Make the files of a trained pipeline small.
 
-    Vectors and tables are saved as int8 with a scale a row, weights as float16. spacy.load makes
-    float32 of them wherever this package is installed. Strings that no component needs, and rows of
-    vectors that no word has, are left out. --data compares what both pipelines find.
+    Vectors and tables are saved as int8 with a scale per row, weights as float16. spacy.load makes
+    them float32 wherever this package is installed. Strings that no component needs, and rows of
+    vectors that no word has, are left out. --data compares the predictions of both pipelines.
 
     DOCS: python -m pydoc spacy_multihash.pipelines.compress
     """
@@ -160,9 +160,9 @@ def compress_pipeline(
     force: bool = False,
     code: Optional[Path] = None,
 ) -> Report:
-    """Load a pipeline, write a small one, load that, and compare them.
+    """Load a pipeline, write a small version, load it, and compare both.
 
-    code (Optional[Path]): The Python file that pipelines need to load, imported already.
+    code (Optional[Path]): The Python file, already imported, that pipelines need to load.
 
     Raises ValueError or OSError, and writes nothing, if something cannot be read, compressed or
     loaded again.
@@ -177,7 +177,7 @@ def compress_pipeline(
         files = measure_files(Path(nlp.path), new, code, package)
         speed, predictions = Change(), None
         if stream is not None:
-            examples = list(stream)  # not before, since its strings become the vocab's
+            examples = list(stream)  # only now, since it adds strings to the vocab
             small = spacy.load(new)
             predictions = compare(nlp, small, examples)
             texts = [example.reference.text for example in examples]
@@ -194,11 +194,11 @@ def compress_pipeline(
 def measure_files(
     before: Path, after: Path, code: Optional[Path], package: Optional[str]
 ) -> dict[str, Change]:
-    """Measure the size of two pipelines, and what it takes to load them.
+    """Measure the size of two pipelines, and the time and memory to load them.
 
     code, package: The Python file and the package that they need.
 
-    Raises ValueError if one cannot be loaded in a process of its own.
+    Raises ValueError if a pipeline can't be loaded in a new process.
     """
     paths = (before, after)
     loads = [[_measure_load(path, code, package) for path in paths] for _ in range(LOADS)]
@@ -214,7 +214,7 @@ def measure_files(
 
 
 def compare(before: Language, after: Language, examples: Sequence[Example]) -> Predictions:
-    """Compare what two pipelines find in the docs of a corpus, which are not annotated yet."""
+    """Compare the predictions of two pipelines on examples that aren't annotated yet."""
     arms = []
     for nlp in (before, after):
         arm = []
@@ -265,7 +265,7 @@ def show_report(report: Report) -> None:
 
 
 def _measure_load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str, Any]:
-    """Measure in a process of its own what it takes to load a pipeline. Raises ValueError."""
+    """Measure time and memory to load a pipeline in a new process. Raises ValueError."""
     load = partial(_load, code=code, package=package)
     try:
         with closing(Processes(1)) as processes:

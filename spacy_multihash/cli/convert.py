@@ -1,4 +1,4 @@
-"""`python -m spacy multihash convert`: a corpus of one's own as .spacy files."""
+"""`python -m spacy multihash convert`: convert your own corpus to .spacy files."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from ._util import check_file_output, check_writable, failing, msg, show_table
 SUFFIX = ".spacy"
 SHOWN_LINES = 3
 DEFAULT = Reading()
-# What became of lines with a problem. All others are left out.
+# What happens to lines with these problems. Lines with any other problem are left out.
 _FATES = {
     ODD_TAG: "",
     GLUED: "Read as one token",
@@ -47,7 +47,7 @@ _NAMES = {"conll": "CoNLL", "jsonl": "JSON lines", "csv": "CSV"}
 
 @dataclass
 class Counts:
-    """What a split holds: docs, tokens, and how often there is each label."""
+    """The counts of a split: docs, tokens, and each label."""
 
     docs: int = 0
     tokens: int = 0
@@ -66,11 +66,11 @@ class Counts:
 
 @dataclass(frozen=True)
 class Conversion:
-    """What came out of a file.
+    """The result of converting a file.
 
-    source (Source): The file, with what is wrong with its lines.
-    splits (Mapping[str, Counts]): What each corpus holds that was written.
-    hint (str): Which options would fit better.
+    source (Source): The file, with the problems of its lines.
+    splits (Mapping[str, Counts]): The counts of each corpus that was written.
+    hint (str): The options that would fit better.
     """
 
     source: Source
@@ -82,7 +82,7 @@ def convert_cli(
     input_path: Path = typer.Argument(
         ...,
         metavar="INPUT",
-        help="UTF-8 file, perhaps .gz",
+        help="UTF-8 file, plain or .gz",
         exists=True,
         dir_okay=False,
     ),
@@ -92,16 +92,16 @@ def convert_cli(
     format: Optional[Format] = typer.Option(
         None, "--format", help="Format of INPUT. Default: by its suffix, or by its first line"
     ),
-    lang: str = typer.Option("xx", "--lang", "-l", help="Language, the one of your config"),
+    lang: str = typer.Option("xx", "--lang", "-l", help="Language, as in your config"),
     split: Optional[str] = typer.Option(
         None, help="Shares of train, dev and test, such as 0.8,0.1,0.1, or of train and dev"
     ),
     seed: int = typer.Option(0, help="Decides which document goes where, with --split"),
     docs: Optional[str] = typer.Option(
         None,
-        help="CoNLL: what becomes a document: sentences, documents (what lies between lines "
-        "-DOCSTART-), or the most tokens of one. Default: documents if INPUT begins with such a "
-        "line, otherwise sentences",
+        help="CoNLL: what becomes a doc: sentences, documents (separated by -DOCSTART- lines), or "
+        "a maximum number of tokens. Default: documents if INPUT starts with a -DOCSTART- line, "
+        "otherwise sentences",
     ),
     labels: Optional[str] = typer.Option(
         None, help='JSON of "tokens" and "ner_tags": the tags that numbers stand for, O,B-PER,...'
@@ -113,25 +113,25 @@ def convert_cli(
     text_column: str = typer.Option("text", help="CSV: name of the column of texts"),
     label_column: str = typer.Option("label", help="CSV: name of the column of labels"),
     label_separator: Optional[str] = typer.Option(
-        None, help="CSV: what stands between the labels of a text. Default: each text has one"
+        None, help="CSV: separator between the labels of a text. Default: one label per text"
     ),
     offsets: str = typer.Option(
         "characters",
-        help="JSON: what offsets are: characters, utf16, utf8, inclusive (ends are the last "
+        help="JSON: how offsets count: characters, utf16, utf8, inclusive (ends are the last "
         "character), or a number to add to them",
     ),
-    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
 ) -> None:
     """Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.
 
     CoNLL has a token and its tag on each line; tags are IOB1, IOB2 or BILUO. Blank lines separate
     sentences. JSON lines, or one JSON array, have a "text" each, with "spans" of entities as
     Prodigy writes them, with a "label" of entities or texts as doccano does, or with "cats", or
-    "tokens" with "ner_tags" as Hugging Face does. CSV has a header with a column of texts and one
+    "tokens" with "ner_tags" as Hugging Face does. CSV has a header, a column of texts and a column
     of labels.
 
-    Entities that do not align with tokens are left out, and shown with their lines. If none is
-    left, nothing is written.
+    Entities that don't align with tokens are left out, and shown with their lines. If no entities
+    or labels are left, nothing is written.
 
     DOCS: python -m pydoc spacy_multihash.corpus.convert
     """
@@ -162,10 +162,10 @@ def convert(
     seed: int = 0,
     force: bool = False,
 ) -> Conversion:
-    """Convert a file to a .spacy file, or with shares of splits to a folder of them.
+    """Convert a file to a .spacy file, or with shares of splits to a folder of .spacy files.
 
-    Raises ValueError, ImportError or OSError, and writes nothing, if something cannot be read or is
-    in the way, or if no entity and no label is left.
+    Raises ValueError, ImportError or OSError, and writes nothing, if the input can't be read, if
+    the output is in the way, or if no entities or labels are left.
     """
     names = [output.stem] if shares is None else list(SPLITS[: len(shares)])
     if shares is None:
@@ -216,7 +216,7 @@ def _parse_shares(text: str) -> list[float]:
 
 
 def _check_file(output: Path, *, force: bool) -> None:
-    """Check that a file can be written, before a long one is read."""
+    """Check that a file can be written, before reading a long file."""
     if output.suffix != SUFFIX or output.is_dir():
         raise ValueError(
             f"Expected as OUTPUT the name of a {SUFFIX} file, was: {output}. To write a folder "
@@ -226,7 +226,7 @@ def _check_file(output: Path, *, force: bool) -> None:
 
 
 def _check_folder(output: Path, names: Sequence[str], *, force: bool) -> None:
-    """Check that a folder of splits can be written, before a long file is read."""
+    """Check that a folder of splits can be written, before reading a long file."""
     if output.suffix == SUFFIX or output.is_file():
         raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
     check_writable(output.resolve(), "OUTPUT")
@@ -244,7 +244,7 @@ def _check_folder(output: Path, names: Sequence[str], *, force: bool) -> None:
 
 
 def _show(done: Conversion) -> None:
-    """Print what was written, and what is wrong with lines."""
+    """Print what was written, and the problems of lines."""
     source, splits = done.source, list(done.splits.values())
     scheme = f" with {source.scheme} tags" if isinstance(source, TaggedTokens) else ""
     msg.info(f"{source.path} is {_NAMES[source.format]}{scheme}")

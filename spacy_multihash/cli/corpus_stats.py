@@ -1,4 +1,4 @@
-"""`python -m spacy multihash corpus-stats`: what is in a corpus."""
+"""`python -m spacy multihash corpus-stats`: statistics of a corpus."""
 
 import re
 from collections import Counter
@@ -68,8 +68,8 @@ def corpus_stats_cli(
     lang: Optional[str] = typer.Option(
         None,
         help="Language of the vocab that computes the attributes, without tables of "
-        "spacy-lookups-data. Default: the language of --vectors, or xx, which has no rules of any "
-        "language",
+        "spacy-lookups-data. Default: the language of --vectors, or xx, which has no rules of its "
+        "own",
     ),
     vectors: Optional[str] = typer.Option(
         None, help="Pipeline with vectors (a package's name, or a path), or folder of a vocab"
@@ -96,15 +96,15 @@ def corpus_stats_cli(
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
-    You're warned of what looks wrong: tokens -DOCSTART-, empty documents, a label on nearly
-    everything, entities of whitespace, labels that differ only in case, sentences of DEV and TEST
-    that are also in TRAIN.
+    Warns about -DOCSTART- tokens, empty documents, a label on nearly everything, entities of
+    whitespace, labels that differ only in case, and sentences of DEV and TEST that are also in
+    TRAIN.
 
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if TRAIN has an entity
     with the same text. With --vectors, words without a vector are counted too. NORM and other
     attributes of words come from the vocab, so NORM may differ from a tokenizer's exceptions.
-    LEMMA, MORPH and extension attributes come from the corpus. Files of text and of JSON lines have
-    no annotations.
+    LEMMA, MORPH and extension attributes come from the corpus. .txt and .jsonl files have no
+    annotations.
 
     DOCS: python -m pydoc spacy_multihash.corpus.statistics
     """
@@ -148,11 +148,11 @@ def corpus_stats(
     dask: Optional[str] = None,
     code: Optional[Path] = None,
 ) -> CorpusStats:
-    """Count what is in a corpus that was written to disk.
+    """Count entities, words and attributes of a corpus on disk.
 
-    attrs (Sequence[str]): The names of attributes and features. Those that do not depend on a word
-        alone are counted as the corpus holds them, in another reading.
-    code (Optional[Path]): Python file that other processes import. This one has done so.
+    attrs (Sequence[str]): The names of attributes and features. If they depend on more than a
+        word, they're counted from the corpus, which is read again.
+    code (Optional[Path]): Python file, already imported here, that other processes import.
 
     Raises ImportError, OSError or ValueError if something cannot be read.
     """
@@ -164,7 +164,7 @@ def corpus_stats(
         vocab.vectors = with_vectors.vectors
     attrs, annotated = split_attrs(attrs, vocab)
     if attrs or not annotated:
-        attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before a corpus is read
+        attrs = list(word_attrs(attrs, vocab))  # raises before a corpus is read
     paths = {"train": train, "dev": dev, "test": test}
     shards = {name: Shards.of(path) for name, path in paths.items() if path is not None}
     with open_workers(workers, dask) as pool:
@@ -201,11 +201,11 @@ def _count_split(
 
 
 def split_attrs(names: Iterable[str], vocab: Vocab) -> tuple[list[str], dict[str, Extractor]]:
-    """Return the names of attributes that depend on a word alone, and what finds the others.
+    """Return the attributes that depend on a word alone, and extractors of all other names.
 
-    The others are what annotation gives. Unknown names are left with the former.
+    The extractors read annotation. Unknown names are returned with the attributes.
 
-    Raises ValueError for a name that is no feature's, but looks so.
+    Raises ValueError for a name that looks like a feature, but isn't.
     """
     of_words: list[str] = []
     annotated: dict[str, Extractor] = {}
@@ -225,7 +225,7 @@ def split_attrs(names: Iterable[str], vocab: Vocab) -> tuple[list[str], dict[str
 def count_annotated_shards(
     workers: Workers, source: Source[Language], attrs: Mapping[str, Extractor], shards: Shards
 ) -> dict[str, int]:
-    """Count the distinct values of what annotation gives."""
+    """Count the distinct values of annotated attributes."""
     counted = shards.merged(workers, partial(_count_annotated, source, attrs), add_tables)
     return {name: len(table) for name, table in counted.tables.items()}
 
@@ -301,12 +301,12 @@ def _show_seen(stats: CorpusStats) -> None:
 
 
 def _is_of_texts(split: SplitStats) -> bool:
-    """Tell whether nobody annotated a split with entities."""
+    """Return whether a split has no annotation of entities."""
     return bool(split.cats or split.tokens) and split.missing == split.tokens
 
 
 def find_warnings(stats: CorpusStats) -> list[str]:
-    """Say what may be wrong with a corpus, beyond what `spacy debug data` says."""
+    """List likely problems of a corpus that `spacy debug data` doesn't report."""
     warnings, splits = [], stats.splits.items()
     if bare := [name for name, split in splits if _is_of_texts(split) and not split.cats]:
         warnings.append(

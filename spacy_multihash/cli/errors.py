@@ -48,14 +48,14 @@ def errors_cli(
 ) -> None:
     """Show the mistakes of a pipeline on a corpus, the most confident ones first.
 
-    The page has each entity that was missed, is spurious, or has another label or other boundaries,
-    in its sentence, gold beside found. batch_ner and tagger_ner give probabilities and explanations
-    of the mistakes. With --train, the page tells seen from unseen entities, shows the entities of
-    training with the same words or the same shape, and puts mistakes that may be mistakes of the
-    annotation first.
+    The page shows each missed or spurious entity, and each entity with another label or other
+    boundaries, in its sentence, with gold and found entities side by side. batch_ner and tagger_ner
+    give probabilities and explanations of the mistakes. With --train, the page marks entities as
+    seen or unseen, shows training entities with the same words or the same shape, and lists likely
+    mistakes of the annotation first.
 
-    --json prints a line for each doc with mistakes, with its gold entities, to mend them in Prodigy
-    or doccano. convert reads what these tools export.
+    --json prints a line for each doc with mistakes, with its gold entities, to fix them in Prodigy
+    or doccano. convert reads the exports of both.
 
     DOCS: python -m pydoc spacy_multihash.inspection.errors
     """

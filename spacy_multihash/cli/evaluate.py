@@ -51,10 +51,10 @@ def evaluate_cli(
         None, help="Folder to write the masked corpora to, seen.spacy and unseen.spacy"
     ),
     displacy_path: Optional[Path] = typer.Option(
-        None, "--displacy-path", "-dp", help="Folder to write entities.html to, gold beside found"
+        None, "--displacy-path", "-dp", help="Folder for entities.html, gold beside found entities"
     ),
     displacy_limit: int = typer.Option(
-        25, "--displacy-limit", "-dl", min=1, help="Documents of entities.html"
+        25, "--displacy-limit", "-dl", min=1, help="Maximum number of docs in entities.html"
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace files to write that exist"),
     gpu_id: int = GPU_ID,
@@ -114,9 +114,9 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a trained pipeline on a corpus.
 
-    matching (Matching): What makes an entity the same as one of the training corpus.
+    matching (Matching): How to compare entities with the training corpus.
     masked (Optional[Path]): The folder to write the masked corpora to.
-    page (Optional[Path]): The HTML page to write, with gold entities beside found ones.
+    page (Optional[Path]): The HTML page to write, with gold and found entities side by side.
     limit (int): How many docs the page has at most.
     """
     if gpu_id >= 0:
@@ -137,7 +137,7 @@ def evaluate(
 
 
 def _show(evaluation: Evaluation) -> None:
-    """Print a table of all entities and parts, and one of labels for each except frequencies."""
+    """Print tables of scores: all entities and parts, and the labels of each part."""
     parts = {
         "all": evaluation.overall,
         **{f"{name}, others masked": s for name, s in evaluation.masked.items()},

@@ -1,4 +1,4 @@
-"""`python -m spacy multihash explain`: what makes a pipeline find an entity."""
+"""`python -m spacy multihash explain`: why a pipeline finds an entity."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def explain_cli(
     text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
     file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
     span: list[str] = typer.Option(
-        [], help="TEXT=LABEL, an entity to explain whether it is found or not. May be repeated"
+        [], help="Entity to explain, as TEXT=LABEL, found or not. May be repeated"
     ),
     corpus: Optional[Path] = typer.Option(
         None, help="Explain the gold entities of a corpus: a .spacy file, or a folder"
@@ -69,7 +69,7 @@ def explain_cli(
         None, min=0, help=f"Tokens to either side of an entity to look at. Default: {WINDOW}"
     ),
     max_entities: Optional[int] = typer.Option(
-        None, min=1, help=f"Explain no more entities of a text. Default: {MAX_ENTITIES}"
+        None, min=1, help=f"Explain at most this many entities of a text. Default: {MAX_ENTITIES}"
     ),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
     plot: Optional[Path] = typer.Option(None, help="With --corpus: PNG file to draw"),
@@ -79,15 +79,15 @@ def explain_cli(
 ) -> None:
     """Show what made a pipeline find an entity.
 
-    For each entity: by how much its log-odds fall if a feature of a token is unknown, or all
-    features of a token are. Log-odds are log(p / (1 - p)) of its probability p. With --corpus: the
-    same for each feature, on average over the gold entities. It needs a recognizer that gives
+    For each entity, you see how far its log-odds, log(p / (1 - p)) for its probability p, fall if
+    a feature of a token is unknown, or all features of the token. With --corpus, you get the mean
+    for each feature over the gold entities. The pipeline needs a recognizer that gives
     probabilities, batch_ner or tagger_ner.
 
-    The recognizer reads the whole text anew for each feature of each token around an entity. So the
-    time grows with the length of the text times the number of entities, which --max-entities
-    bounds. A corpus is read twice for each feature (eight times where tables are hashed), and once
-    more.
+    The recognizer reads the whole text again for each feature of each token around an entity, so
+    the time grows with the length of the text times the number of entities. To limit it, set
+    --max-entities. A corpus is read twice for each feature (eight times if tables are hashed), and
+    once more.
 
     DOCS: python -m pydoc spacy_multihash.inspection.explain
     """
@@ -143,9 +143,9 @@ def explain_text(
 ) -> list[Explanation]:
     """Explain the first entities of a text, and say how many more there are.
 
-    spans (Sequence[str]): Entities, as TEXT=LABEL, to explain in the place of those found.
+    spans (Sequence[str]): Entities to explain instead of those found, as TEXT=LABEL.
 
-    Raises ValueError for a span that the text does not have.
+    Raises ValueError if the text doesn't contain a span.
     """
     explained = prepare(nlp, name)
     doc = nlp.make_doc(text)
@@ -188,7 +188,7 @@ def corpus_effects(
 
 
 def as_dict(found: Explanation | Effect) -> dict[str, Any]:
-    """Return what JSON says of an explanation, without the texts of all tokens, or of an effect."""
+    """Return the JSON of an effect, or of an explanation without the texts of all tokens."""
     values = asdict(found)
     if isinstance(found, Explanation):
         del values["texts"]
@@ -197,7 +197,7 @@ def as_dict(found: Explanation | Effect) -> dict[str, Any]:
 
 
 def _found(doc: Doc, entities: Sequence[Span]) -> list[Key]:
-    """Find entities in a doc of the same text, whose tokens a later component may have changed."""
+    """Find entities in a doc of the same text. Later components may have changed the tokens."""
     spans = [doc.char_span(ent.start_char, ent.end_char) for ent in entities]
     pairs = zip(spans, entities, strict=True)
     return [(span.start, span.end, ent.label_) for span, ent in pairs if span is not None]
@@ -231,7 +231,7 @@ class GoldEntities:
         self.unaligned = 0
 
     def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
-        """Yield docs with what comes before the recognizer, and their gold entities."""
+        """Yield docs as the recognizer gets them, and their gold entities."""
         for batch in minibatch(model_examples(self.nlp, corpus), _DOC_BATCH):
             for doc, example in annotate_before(self.nlp, self.name, batch):
                 ents = example.reference.ents
@@ -243,7 +243,7 @@ class GoldEntities:
                     yield doc, [(span.start, span.end, span.label_) for span in spans]
 
     def left_out(self) -> str:
-        """Say which gold entities were left out of what was read; nothing if there are none."""
+        """Say which gold entities were left out; an empty string if there are none."""
         reasons = []
         if self.unknown:
             reasons.append(
@@ -336,5 +336,5 @@ def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
 
 
 def _plain(text: str) -> str:
-    """Mark a text as no formula."""
+    """Escape $, which starts formulas."""
     return text.replace("$", r"\$")

@@ -98,11 +98,11 @@ def fit_cli(
         ..., help="Corpus: a .spacy file, or a file that convert reads", exists=True
     ),
     dev: Optional[Path] = typer.Option(
-        None, help="Corpus that chooses the best step. Default: a tenth of DATA", exists=True
+        None, help="Corpus to choose the best step on. Default: a tenth of DATA", exists=True
     ),
     test: Optional[Path] = typer.Option(
         None,
-        help="Corpus that is scored at the end. Default: a tenth of DATA, or none with --dev",
+        help="Corpus to score at the end. Default: a tenth of DATA, or none with --dev",
         exists=True,
     ),
     lang: str = typer.Option(..., "--lang", "-l", help="Language, such as en, or xx for any"),
@@ -113,7 +113,7 @@ def fit_cli(
     ),
     max_size: Optional[str] = typer.Option(
         None,
-        help=f"The most parameters of the embedding's tables, e.g. 500K or 5M. Default: {MAX_SIZE}",
+        help=f"Maximum parameters of the embedding's tables, e.g. 500K or 5M. Default: {MAX_SIZE}",
     ),
     small: bool = typer.Option(False, "--compress", help="Make the files of the pipeline small"),
     package: Optional[str] = typer.Option(
@@ -122,9 +122,9 @@ def fit_cli(
     baseline: bool = typer.Option(
         False, "--baseline", help="Also train spaCy's config for efficiency, to compare"
     ),
-    seed: int = typer.Option(0, help="Decides the split and the training"),
+    seed: int = typer.Option(0, help="Seed of the split and the training"),
     force: bool = typer.Option(
-        False, "--force", "-f", help="Start anew if OUTPUT has a run with other options"
+        False, "--force", "-f", help="Start over if OUTPUT has a run with other options"
     ),
     gpu_id: int = GPU_ID,
     code: Optional[Path] = CODE,
@@ -135,8 +135,8 @@ def fit_cli(
     on dev and test, and calibrates. OUTPUT gets the pipeline (model), its config.cfg, the corpus,
     scores.json, and report.html, which opens in any browser.
 
-    Ctrl-C keeps the best model so far. The same command goes on. Settings of the config can be
-    overridden, as in --training.max_steps 1000.
+    Ctrl-C keeps the best model so far. To go on, run the same command. To override settings of the
+    config, add them, as in --training.max_steps 1000.
 
     DOCS: python -m pydoc spacy_multihash.cli.fit
     """
@@ -166,9 +166,9 @@ def fit_cli(
 
 
 def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> None:
-    """Take all steps that aren't done, and print what comes of them.
+    """Take all steps that aren't done, and print their results.
 
-    Raises ImportError, OSError or ValueError for a step that fails. Steps before it stay.
+    Raises ImportError, OSError or ValueError if a step fails. Steps before it stay done.
     """
     check_options(run.options, package)
     problems = run.step("corpus", make_corpora)
@@ -212,7 +212,7 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
 
 
 def check_options(options: Options, package: Optional[str]) -> None:
-    """Raise ValueError for options that would fail after the work."""
+    """Raise ValueError early for options that would fail at the end."""
     try:
         spacy.blank(options.lang)
     except ImportError as error:
@@ -234,7 +234,7 @@ def check_options(options: Options, package: Optional[str]) -> None:
 
 
 def make_corpora(run: Run) -> Warnings:
-    """Convert, split and check the corpora, and return what is wrong with their lines."""
+    """Convert, split and check the corpora, and return the problems of their lines."""
     options, vocab = run.options, Vocab()
     given = {"train": options.data, "dev": options.dev, "test": options.test}
     problems: list[tuple[str, Sequence[str]]] = []
@@ -254,7 +254,7 @@ def make_corpora(run: Run) -> Warnings:
 
 
 def _converted(path: Path, target: Path, lang: str) -> tuple[Path, Warnings]:
-    """Return the .spacy file of a corpus, converted if it's none, and what is wrong with it."""
+    """Return a corpus as a .spacy file, converted if needed, and the problems of its lines."""
     if path.suffix == ".spacy" or (path.is_dir() and any(path.glob("**/*.spacy"))):
         return path, []
     try:
@@ -375,7 +375,7 @@ def train_pipeline(run: Run, config_path: Path, model: Path) -> dict[str, Any]:
 
 
 def train_baseline(run: Run) -> dict[str, Any]:
-    """Train spaCy's config for efficiency, for as many steps."""
+    """Train spaCy's config for efficiency, for the same number of steps."""
     ours = load_config(run.config)
     kind = ours["components"]["textcat"]["factory"] if run.options.textcat else "ner"
     config = spacy_config(
@@ -393,7 +393,7 @@ def train_baseline(run: Run) -> dict[str, Any]:
 
 
 def _show_training(run: Run, what: str, trained: Mapping[str, Any]) -> None:
-    """Print what came of training, and delete its checkpoint."""
+    """Print the result of training, and delete its checkpoint."""
     run.checkpoint.unlink(missing_ok=True)
     history = History(**trained)
     step, score = history.best
@@ -406,7 +406,7 @@ def _show_training(run: Run, what: str, trained: Mapping[str, Any]) -> None:
 
 
 def _show_interrupted(run: Run) -> None:
-    """Say what is there after an interruption."""
+    """Say what an interrupted run has left."""
     state = ""
     if run.in_training is not None:
         model, history = run.in_training
@@ -417,7 +417,7 @@ def _show_interrupted(run: Run) -> None:
 
 
 def finish(run: Run) -> list[str]:
-    """Calibrate the pipeline, make it small if that was asked for, and say so."""
+    """Calibrate the pipeline, compress it if --compress is set, and describe both."""
     nlp = load_pipeline(run.model)
     notes = [] if run.options.textcat else _calibrate(run, nlp)
     size = folder_size(run.model)

@@ -17,8 +17,8 @@ HELP = """Make spaCy pipelines faster and smaller, and train compact ones.
 
 DOCS: python -m pydoc spacy_multihash
 """
-# The first line of each command's help. The command NAME is the function or group NAME_cli of the
-# module of that name, with underscores.
+# The first line of each command's help. The command NAME is NAME_cli in the module of that name,
+# with underscores.
 COMMANDS = {
     "accelerate": "Make a trained pipeline faster.",
     "apply": "Apply a pipeline to a large corpus, in a folder of shards.",
@@ -37,7 +37,7 @@ COMMANDS = {
     "show": "Show the entities that a pipeline finds in a text, with their probabilities.",
     "vectors": "Align, merge, shorten, prune and quantize static vectors.",
 }
-# Overrides of the config, such as --training.seed 1, are further arguments of these.
+# These commands take overrides of the config, such as --training.seed 1, as further arguments.
 WITH_OVERRIDES = ("fit", "init-tables")
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -97,7 +97,7 @@ def _group(
         False, "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
     ),
 ) -> None:
-    # Characters that the encoding of a terminal lacks are escaped.
+    # Escape characters that the terminal's encoding lacks.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -35,7 +35,7 @@ from ._util import (
     show_table,
 )
 
-# Letters of a label's score, such as -0.00123.
+# Width of a label's score, such as -0.00123.
 _SCORE = 9
 
 
@@ -58,7 +58,7 @@ def importance_cli(
 ) -> None:
     """Show the most and the least important tokens or n-grams.
 
-    Those of each MultiWeightedHashEmbed and TextCatHashEmbed of a pipeline. The importance of a
+    Lists the symbols of each MultiWeightedHashEmbed and TextCatHashEmbed. The importance of a
     symbol is the mean absolute value of its importance parameters. Its scale depends on the
     component vectors, so the norm of the whole vector is shown as well. Symbols that share a row of
     parameters have the same importance. Rare symbols are left out: they hardly move from their
@@ -90,7 +90,7 @@ def importance(
 ) -> list[EmbeddingImportance]:
     """List the most and the least important symbols of a corpus.
 
-    code (Optional[Path]): Python file that other processes import. This one has done so.
+    code (Optional[Path]): Python file, already imported here, that other processes import.
     """
     source = source_of(load_pipeline, model, code)
     nlp, shards = source.loaded(), Shards.of(data)
@@ -165,7 +165,7 @@ def _symbol(symbol: SymbolImportance) -> tuple[str, ...]:
 
 
 def _show_labels(title: str, symbols: Sequence[SymbolImportance]) -> None:
-    """Print for which labels n-grams speak: all labels, or if they are too many, the extremes."""
+    """Print the scores of n-grams by label: all labels, or the extremes if there are many."""
     names = list(symbols[0].labels)
     if not names:
         return

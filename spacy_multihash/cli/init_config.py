@@ -26,7 +26,7 @@ _SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([KMG]?)", re.IGNORECASE)
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
-# The pipelines that there are configs for.
+# The pipelines that have a config.
 Pipeline = Literal["ner", "batch_ner", "textcat", "textcat_multilabel"]
 # The section of each pipeline's embedding, where vectors are switched on.
 _EMBED = {
@@ -57,16 +57,16 @@ def init_config_cli(
     ),
     max_size: Optional[str] = typer.Option(
         None,
-        help="With --train: the most parameters of the embedding's tables, e.g. 500K or 5M. "
+        help="With --train: maximum parameters of the embedding's tables, e.g. 500K or 5M. "
         f"Default: {MAX_SIZE}",
     ),
-    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it is there"),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
 ) -> None:
     """Write a complete config with our layers, for entities or texts.
 
-    With --train and --dev, features, rows, hashes, static vectors and the batch size are chosen by
-    what the corpora contain, and each reason is printed. With --vectors, the classifiers of texts
-    are another model, since hash embeddings of n-grams use no vectors.
+    With --train and --dev, features, rows, hashes, static vectors and the batch size are chosen
+    to fit the corpora, and each reason is printed. With --vectors, text classifiers use another
+    model, since hash embeddings of n-grams don't use vectors.
 
     DOCS: python -m pydoc spacy_multihash.cli.init_config
     """
@@ -95,7 +95,7 @@ def init_config_cli(
             return
         write_bytes(output, text.encode("utf8"))
     if standard_stream(output) is not None:
-        return  # which holds the config
+        return  # stdout is the config
     for reason in reasons:
         typer.echo(reason)
     msg.good(f"Wrote {output}")
@@ -109,7 +109,7 @@ def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None)
     """Make a complete config with our layers, for entities or texts.
 
     vectors (str): Static vectors to use: a package's name, or the path of a pipeline. Only their
-        meta.json is read, if there is one.
+            meta.json is read, if it exists.
 
     Raises ValueError for vectors of another language, and ImportError for an unknown language.
     """
@@ -140,7 +140,7 @@ def recommend_config(
     """Make a complete config for the entities of a corpus, with a reason for each choice.
 
     vectors (str): Static vectors to use if they help: a package's name, or the path of a pipeline.
-    max_size (int): The most parameters that the tables of the embedding may have together.
+    max_size (int): Maximum number of parameters of all tables of the embedding.
 
     Raises ImportError for an unknown language, ValueError or FileNotFoundError for corpora without
     entities, vectors that cannot be used, and tables that are too large.

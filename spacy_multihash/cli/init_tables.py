@@ -51,32 +51,32 @@ def init_tables_cli(
     min_freq: Optional[int] = typer.Option(
         None,
         help="Keep the symbols that occur at least this often. "
-        "Default: that of [initialize.before_init], or 10",
+        "Default: from [initialize.before_init], or 10",
     ),
     max_rows: Optional[int] = typer.Option(
         None,
-        help="The most rows that a table may have, row 0 of unknown symbols included. "
-        "Default: that of [initialize.before_init], or no limit",
+        help="Maximum number of rows of a table, with row 0 for unknown symbols.  "
+        "Default: from [initialize.before_init], or no limit",
     ),
     uncut: bool = typer.Option(
         False, "--uncut", help="Keep all symbols, whatever the config says, for a later --merge"
     ),
     component: list[str] = typer.Option(
         [],
-        help="Component with a MultiEmbed. Give the option again for each further one. "
-        "Default: that of [initialize.before_init], or tok2vec",
+        help="Component with a MultiEmbed. Repeat the option for several.  "
+        "Default: from [initialize.before_init], or tok2vec",
     ),
     merge: list[Path] = typer.Option(
         [],
-        help="Add up this file of tables, made with --uncut, instead of counting. Give the option "
-        "again for each further file",
+        help="Add up this file of tables, made with --uncut, instead of counting. Repeat it "
+        "for several files",
         exists=True,
         dir_okay=False,
     ),
     shards: Optional[Path] = typer.Option(
         None,
-        help="Count this folder of .spacy, .jsonl, .txt and .gz files, and not the training "
-        "corpus of the config",
+        help="Count this folder of .spacy, .jsonl, .txt and .gz filesinstead of the config's "
+        "training corpus",
         exists=True,
     ),
     workers: Optional[int] = WORKERS,
@@ -90,10 +90,10 @@ def init_tables_cli(
     spacy-multihash.init_tables.v1 in [initialize.before_init]. Settings of the config can be
     overridden, as in --paths.train corpus/part1.spacy.
 
-    A large corpus is counted in pieces, the shards of a folder, with --shards: one after the other,
-    or with --workers or --dask many at a time. The tables are the same. Rare symbols are left out
-    when all shards are counted, and not before. Pieces that are in different places are counted
-    with --uncut each, and added up with --merge.
+    To count a large corpus in pieces, the shards of a folder, use --shards, and --workers or --dask
+    to count several shards at a time. The tables are the same: rare symbols are left out after all
+    shards are counted. If the pieces are in different places, count each with --uncut, and add the
+    tables up with --merge.
 
     DOCS: python -m pydoc spacy_multihash.tables.set_tables
     """
@@ -118,7 +118,7 @@ def init_tables_cli(
                 overrides=overrides,
             )
     if standard_stream(output) is not None:
-        return  # which holds the tables
+        return  # stdout has the tables
     msg.good(f"Wrote the tables to {output}")
     msg.text(f"min_freq = {tables.min_freq}, max_rows = {tables.max_rows}")
     rows = [(name, f"{len(table) + 1:,}") for name, table in tables.tables.items()]
@@ -142,10 +142,9 @@ def init_tables(
 ) -> Tables:
     """Make the tables that a config's MultiEmbed needs, write them to a file, and return them.
 
-    min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. None, or no component,
-        takes the setting of the config's [initialize.before_init]. Without that, they are 10, no
-        limit, and "tok2vec".
-    code (Optional[Path]): Python file that other processes import. This one has done so.
+    min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. If None or empty, the
+        config's [initialize.before_init] decides, otherwise 10, no limit, and "tok2vec".
+    code (Optional[Path]): Python file, already imported here, that other processes import.
     """
     config = load_config(config_path, overrides=dict(overrides or {}), interpolate=True)
     check_file_output(output, "OUTPUT", *_corpora(config), force=True)
@@ -190,14 +189,14 @@ def init_tables(
 
 
 def _corpora(config: Mapping[str, Any]) -> list[Path]:
-    """List the paths of a config's corpora, which no tables replace."""
+    """List the paths of a config's corpora, which the tables must not replace."""
     corpora = config.get("corpora", {}).values()
     paths = [corpus.get("path") for corpus in corpora if isinstance(corpus, dict)]
     return [Path(path) for path in paths if isinstance(path, str)]
 
 
 class _Counted:
-    """The models of a config whose symbols are counted, and what reads shards for them."""
+    """The models of a config whose symbols are counted, and the pipeline that reads shards."""
 
     def __init__(
         self, config_path: str, overrides: Mapping[str, Any], components: Sequence[str]
@@ -213,7 +212,7 @@ class _Counted:
 
     @property
     def vocab(self) -> Vocab:
-        """The vocab of what reads shards."""
+        """The vocab of the pipeline that reads shards."""
         return self.reader.vocab
 
 

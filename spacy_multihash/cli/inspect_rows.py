@@ -51,7 +51,7 @@ _SET_TABLES = (INIT_TABLES, SET_ATTR)
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a pipeline's tables are like.
+    """Sizes and collisions of a pipeline's tables.
 
     components (dict[str, Optional[Size]]): The size of each component's model. None if it is not
         initialized.
@@ -59,7 +59,7 @@ class Inspection:
         encoder depends on. None without an encoder of this package.
     pipeline (Optional[Size]): The size of the models of all components. None if some are not
         initialized.
-    warnings (list[str]): What is hardly due to chance.
+    warnings (list[str]): Counts that are hardly due to chance.
     collisions (list[Collisions]): The symbols that each weighted hash embedding cannot tell apart.
         Empty without a corpus.
     """
@@ -88,20 +88,20 @@ def inspect_rows_cli(
 ) -> None:
     """Show the rows of words, and how full the tables are.
 
-    Rows are those under the model's own hash seeds.
+    Rows are computed with the model's own hash seeds.
 
-    With --data, the distinct symbols of a corpus are counted, and how they use each table. Shown
-    are its load factor (symbols times hashes, divided by rows), the symbols that share all their
-    rows with another, and the size of a lookup table that would replace it. Rows that no symbol
-    falls on, and pairs of symbols that collide in exactly 1, 2, ... hashes, stand beside their
-    numbers expected by chance. A number that differs from its expectation by more than 5 standard
-    deviations plus 3 brings a warning of a weak hash seed.
+    With --data, you see how the distinct symbols of a corpus use each table: its load factor
+    (symbols times hashes, divided by rows), the symbols that share all their rows with another
+    symbol, and the size of a lookup table that would replace it. The rows that no symbol has, and
+    the pairs of symbols that collide in exactly 1, 2, ... hashes, are shown beside the numbers
+    expected by chance. If a number differs from its expectation by more than 5 standard deviations
+    plus 3, you're warned of a weak hash seed.
 
-    In a weighted hash embedding, the symbols in collision are counted as well: those that share
-    with another all component vectors, the row of importance parameters, or both.
+    In a weighted hash embedding, symbols in collision are counted, too: they share all component
+    vectors, the row of importance parameters, or both, with another symbol.
 
-    A config's model is not initialized, so that only the sizes of its tables are known. A
-    MultiEmbed in it needs a file of tables, as path in [initialize.before_init].
+    A config's model isn't initialized, so only the sizes of its tables are known. If it has a
+    MultiEmbed, set the path of a file of tables in [initialize.before_init].
 
     DOCS: python -m pydoc spacy_multihash.inspection.rows
     """
@@ -125,9 +125,9 @@ def inspect_rows(
     dask: Optional[str] = None,
     code: Optional[Path] = None,
 ) -> Inspection:
-    """Inspect the rows of a pipeline, or of what a config builds.
+    """Inspect the rows of a pipeline, or of the pipeline that a config builds.
 
-    code (Optional[Path]): Python file that other processes import. This one has done so.
+    code (Optional[Path]): Python file, already imported here, that other processes import.
     """
     check_workers(data, workers, dask, "--data")
     source = source_of(_load, model, code)
@@ -166,11 +166,11 @@ def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> 
 
 
 def _tables_for(word: str, tables: Sequence[EmbeddingTable]) -> Sequence[EmbeddingTable]:
-    """List the tables that have rows for a word, or if none has, all: they tell why."""
+    """List the tables that have rows for a word. If none has, list all: their errors say why."""
     order = len(word.split())
     fitting = [t for t in tables if t.ngrams is None or order in t.ngrams.attrs["orders"].value]
     if order > 1:
-        # What has blanks is a token only if it is no n-gram.
+        # A text with blanks is only a token if no table has n-grams of its order.
         fitting = [table for table in fitting if table.ngrams is not None] or fitting
     return fitting or tables
 
@@ -186,7 +186,7 @@ def _load(model: Union[str, Path]) -> Language:
 
 
 def _build(path: Path) -> Language:
-    """Build the pipeline of a config with all that rows depend on, but without weights."""
+    """Build the pipeline of a config without weights, but with all that rows depend on."""
     nlp = load_model_from_config(load_config(path), auto_fill=True)
     initialize = nlp.config.interpolate()["initialize"]
     before_init = initialize["before_init"] or {}

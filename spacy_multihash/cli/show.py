@@ -34,9 +34,9 @@ STDIN = "-"
 class Shown:
     """The entities of a text.
 
-    doc: The text, with those entities that are shown.
-    probabilities: That of each entity, None where no component gives one.
-    accelerable: The names of spaCy's recognizers that `accelerate` would let give probabilities.
+    doc: The text, with the entities to show.
+    probabilities: The probability of each entity, None if no component gives it.
+    accelerable: The names of spaCy's recognizers that would give probabilities after `accelerate`.
     """
 
     doc: Doc
@@ -57,7 +57,7 @@ def show_cli(
 ) -> None:
     """Show the entities that a pipeline finds in a text, with their probabilities.
 
-    tagger_ner and batch_ner give probabilities. spaCy's ner gives none. With --output, displaCy
+    tagger_ner and batch_ner give probabilities, and spaCy's ner doesn't. With --output, displaCy
     writes a page that a browser shows. A text classifier's labels are shown too.
 
     DOCS: python -m pydoc spacy_multihash.cli.show
@@ -76,8 +76,8 @@ def show_cli(
 def read_text(text: Optional[str], file: Optional[Path]) -> str:
     """Return the text that the command line gives, without whitespace around it.
 
-    Raises ValueError for both or none of them, for the name of a file as the text, for what is not
-    UTF-8, and for an empty text.
+    Raises ValueError if both or neither are given, or if the text is the name of a file, isn't
+    UTF-8, or is empty.
     """
     if (text is None) == (file is None):
         given = "neither" if text is None else "both"
@@ -98,7 +98,7 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
 
 
 def _is_file(text: str) -> bool:
-    """Tell whether a text is the path of a file."""
+    """Return whether a text is the path of a file."""
     try:
         return Path(text).is_file()
     except (OSError, ValueError):  # too long for a path, or with a null character
@@ -108,8 +108,8 @@ def _is_file(text: str) -> bool:
 def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:
     """Find the entities of a text, and their probabilities.
 
-    threshold (Optional[float]): Entities that are less probable are left out. None leaves out what
-        the pipeline's own settings leave out.
+    threshold (Optional[float]): Leave out less probable entities. None keeps the pipeline's own
+        settings.
     """
     nlp = load_pipeline(model)
     ask_probabilities(nlp, threshold=threshold)
@@ -123,7 +123,7 @@ def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = Non
 
 
 def _accelerable(nlp: Language) -> list[str]:
-    """List the recognizers of spaCy's own that batch_ner can take the place of."""
+    """List spaCy's recognizers that batch_ner can replace."""
     config = nlp.config.interpolate()["components"]
     return [
         name
@@ -152,7 +152,7 @@ def render_page(shown: Shown) -> bytes:
 
 
 def _show(shown: Shown) -> None:
-    """Print tables of entities and of labels of the text, and what would give probabilities."""
+    """Print tables of the entities and the text's labels, and how to get probabilities."""
     rows = [
         (" ".join(ent.text.split()), ent.label_, "-" if p is None else f"{p:.2f}")
         for ent, p in zip(shown.doc.ents, shown.probabilities, strict=True)

@@ -30,7 +30,7 @@ Tables are packages, folders of pipelines or vocabs, vectors as text, and codes 
 
 DOCS: python -m pydoc spacy_multihash.vectors
 """
-# Names of files that aren't written, and that no folder should have.
+# Suffixes of files that can't be written, and that no folder should have.
 _NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
 _IN = typer.Argument(
     ...,
@@ -70,7 +70,7 @@ def align_cli(
     dictionary: Optional[Path] = typer.Option(
         None,
         "--dictionary",
-        help="Pairs, a word of IN and a word of TARGET a line. Default: words spelled alike",
+        help="File with a word of IN and of TARGET on each line. Default: words spelled alike",
     ),
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
@@ -131,18 +131,18 @@ def pca_cli(
         0,
         "--drop-top",
         min=0,
-        help="Axes of the largest variance to leave out. With 2 D, and a width of N - D, it is "
+        help="Axes of the largest variance to leave out. 2 D, with a width of N - D, means "
         "PPA, PCA to N, and PPA again",
     ),
     keep_origin: bool = typer.Option(
         False,
         "--keep-origin",
-        help="Subtract no mean, so that the zeros of words without a vector stay apart from words",
+        help="Don't subtract the mean, so that words without a vector (zeros) stay apart",
     ),
     words: Optional[Path] = typer.Option(
         None,
         "--words",
-        help="Estimate on these words: a file with one a line, or a corpus (.spacy file or "
+        help="Estimate on these words: a file with a word a line, or a corpus (.spacy file or "
         "folder). Default: all words of IN. A floret table needs them",
     ),
     lang: Optional[str] = _LANG,
@@ -167,7 +167,7 @@ def prune_cli(
     words: Path = typer.Option(
         ...,
         "--words",
-        help="Words to keep: a file with one a line, or a corpus (.spacy file or folder)",
+        help="Words to keep: a file with a word a line, or a corpus (.spacy file or folder)",
     ),
     first: int = typer.Option(
         0, "--first", min=0, help="Keep the first rows of IN as well, with all their words"
@@ -175,8 +175,8 @@ def prune_cli(
     attr: Optional[Attr] = typer.Option(
         None,
         "--attr",
-        help="By which attribute of the words vectors are kept, such as the key_attrs of "
-        "MetaVectors. Default: that of IN",
+        help="Attribute of the words to keep vectors by, as in the key_attrs of "
+        "MetaVectors. Default: the attribute of IN",
     ),
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
@@ -200,14 +200,14 @@ def quantize_cli(
         help="File to write, if its name ends in .npz (the codes alone), .txt, .vec, .floret or "
         ".gz, otherwise a folder",
     ),
-    method: reduce.Method = typer.Option("int8", "--method", "-m", help="What a number is kept in"),
+    method: reduce.Method = typer.Option("int8", "--method", "-m", help="Type of the numbers"),
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
     """Round vectors to fewer bits.
 
-    If the name of OUT ends in .npz, it has the codes alone, which all commands of the group and
-    MetaVectors read. Otherwise it has the rounded numbers as float32, which spaCy needs.
+    OUT.npz has the codes alone, which MetaVectors and all commands of the group read. Otherwise,
+    OUT has the rounded numbers as float32, which spaCy needs.
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
@@ -231,13 +231,13 @@ def _read(
 ) -> list[VectorTable]:
     """Check the output, and read tables.
 
-    lang (Optional[str]): The language that the tables get. None leaves each its own.
-    inputs (Sequence[Optional[Path]]): What the command reads beside the tables.
+    lang (Optional[str]): The language to set. None keeps the language of each table.
+    inputs (Sequence[Optional[Path]]): Other files that the command reads.
     """
     paths = []
     for source in sources:
         path = source_path(source).resolve()
-        # A pipeline's table is that of its vocab.
+        # A pipeline's table is in its vocab.
         paths.append(path / "vocab" if (path / "vocab").is_dir() else path)
         if paths[-1] in paths[:-1]:
             raise ValueError(f"The table {source} is given twice. Give each one once.")
@@ -256,7 +256,7 @@ def _read(
 
 
 def _read_words(path: Path) -> list[str]:
-    """Read the distinct words of a file with one a line, or of a corpus, in their order."""
+    """Read the distinct words of a corpus, or of a file with a word a line, in their order."""
     if path.is_dir() or path.suffix == ".spacy":
         words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
     elif not path.is_file():
