@@ -1,1 +1,1 @@
-"""Docs in files, and what is in them."""
+"""Read, write and describe docs in files."""

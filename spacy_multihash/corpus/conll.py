@@ -1,7 +1,7 @@
 """Files in the style of CoNLL: a token a line, with its tag, and blank lines between sentences.
 
-Tags follow IOB1, IOB2 (also called BIO) or BILUO (also called BIOES and BMES). Files of spaCy's own
-format .iob have a sentence a line, its tokens as word|tag. Data sets of Hugging Face have objects
+Tags follow IOB1, IOB2 (also called BIO) or BILUO (also called BIOES and BMES). spaCy's .iob files
+have a sentence a line, its tokens as word|tag. Data sets of Hugging Face have objects
 {"tokens": [...], "ner_tags": [...]}.
 """
 
@@ -19,20 +19,20 @@ from .texts import BadLines, json_values, read_lines
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
-# The keys of JSON objects that have tags beside "tokens".
+# The keys for tags in JSON objects with "tokens".
 _TAG_KEYS = ("ner_tags", "tags", "labels")
-# The tags that BILUO, BIOES, BMES and BMEWO have beside those of IOB2, and what they are there.
+# The prefixes that BILUO, BIOES, BMES and BMEWO add to IOB2, and their equivalents in IOB2.
 _IN_IOB2 = {"M": "I", "L": "I", "E": "I", "U": "B", "S": "B", "W": "B"}
 _PREFIXES = "BILUESMW"
-# Follows each document: no entity reaches beyond its end.
+# Added after each document, so that entities end with it.
 _END: Iterable[tuple[str, bool, int]] = (("O", True, 0),)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of tokens and of tags, from 1, or from -1 at the end.
+    """The columns of tokens and of tags, counted from 1, or from -1 at the end.
 
-    A tab separates columns on lines that have one, otherwise any number of spaces.
+    Columns are separated by tabs if the line has any, otherwise by spaces.
     """
 
     token_column: int = 1
@@ -52,14 +52,14 @@ class Layout:
         return re.split(" +", line.strip(" "))
 
     def split_piped(self, line: str) -> list[str]:
-        """Return the tokens of a line of word|tag, or none if it is another."""
+        """Return the tokens of a line of word|tag, or an empty list for other lines."""
         tokens = line.split()
         is_piped = self == Layout() and tokens and all(map(_is_piped, tokens))
         return tokens if is_piped else []
 
 
 def is_tag(text: str) -> bool:
-    """Tell whether a text is O, or a prefix and a label."""
+    """Return whether a text is O, or a prefix and a label."""
     return re.fullmatch(rf"O|[{_PREFIXES}]-\S+", text) is not None
 
 
@@ -70,7 +70,7 @@ def _is_piped(token: str) -> bool:
 
 @dataclass
 class Record:
-    """A document as read: for each token its word, its tag as it stands there, and its line."""
+    """A document as read: the word, the tag as written, and the line of each token."""
 
     words: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
@@ -86,15 +86,15 @@ class Record:
 
 
 def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) -> Iterator[Record]:
-    """Yield the documents of a file, their tags as they stand there.
+    """Yield the documents of a file, with their tags as written.
 
-    Lines ahead of a sentence that begin with # and a space or a tab, or are # alone, are comments
-    if they have no tag in its column. With tabs, they have other columns than the tokens before.
+    A line before a sentence is a comment if it's # alone, or starts with # and a space or tab, and
+    has no tag in the tag column. With tabs, it has other columns than the tokens before it.
 
-    documents (Optional[bool]): Whether a document is what lies between lines -DOCSTART-, or each
-        sentence. None: the former if such a line comes before the first token.
+    documents (Optional[bool]): Whether -DOCSTART- lines separate documents, or each sentence is a
+        document. None: by -DOCSTART- lines if the file begins with one.
 
-    Raises ValueError, with file and line, for a malformed line, and for a token outside documents.
+    Raises ValueError, with file and line, for a malformed line, or a token outside a document.
     """
     record, columns = Record(), 0
     in_document = sentence_open = False
@@ -137,11 +137,11 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
 def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list[Record]:
     """List the documents of a file of objects {"tokens": [...], "ner_tags": [...]}.
 
-    "tags" and "labels" stand for "ner_tags" too. Each object is a sentence.
+    The key may also be "tags" or "labels". Each object is a sentence.
 
-    labels (Optional[Sequence[str]]): The tags that numbers stand for, such as O, B-PER, I-PER.
+    labels (Optional[Sequence[str]]): The tag of each number, such as O, B-PER, I-PER.
 
-    Raises ValueError, with file and line, for what is no such object.
+    Raises ValueError, with file and line, for anything else.
     """
     records, bad = [], BadLines()
     for line, value in json_values(path, bad):
@@ -170,13 +170,13 @@ def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list
 
 
 def has_tokens(value: Any) -> bool:  # noqa: ANN401 (any JSON)
-    """Tell whether a JSON value is an object with a list of words as "tokens", and no text."""
+    """Return whether a JSON value is an object with a list of words as "tokens", and no text."""
     words = value.get("tokens") if isinstance(value, dict) and "text" not in value else None
     return isinstance(words, list) and all(isinstance(word, str) for word in words)
 
 
 def _named(tag: Any, labels: Optional[Sequence[str]], where: str) -> str:  # noqa: ANN401 (any JSON)
-    """Return the tag that a number stands for, or the tag itself."""
+    """Return the tag of a number, or the tag itself."""
     if isinstance(tag, str):
         return tag
     if isinstance(tag, bool) or not isinstance(tag, int):
@@ -194,7 +194,7 @@ def _named(tag: Any, labels: Optional[Sequence[str]], where: str) -> str:  # noq
 
 
 def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
-    """Cut documents before they have more tokens than `size`, but never within an entity."""
+    """Cut documents that have more tokens than `size`, but never within an entity."""
     for record in records:
         starts, possible = [0], 0  # the last place to cut
         for i in range(1, len(record.words) + 1):
@@ -211,7 +211,7 @@ def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
 
 
 def _token_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, and for a sentence of word|tag a line for each token."""
+    """Yield the lines of a file, and a line for each token of a word|tag sentence."""
     columns = None  # of word|tag or word|part of speech|tag, if the file has them
     for i, (number, line) in enumerate(read_lines(path)):
         tokens = layout.split_piped(line) if i == 0 or columns else []
@@ -231,12 +231,12 @@ def _is_comment(fields: Sequence[str], line: str, layout: Layout, columns: int) 
 
 
 def is_comment(line: str) -> bool:
-    """Tell whether a line begins as a comment does. A token # begins so too."""
+    """Return whether a line begins like a comment. The token # begins like one, too."""
     return line == "#" or line.startswith(("# ", "#\t"))
 
 
 def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str, str]:
-    """Return the word and the tag of a line with a number of columns. where (str): FILE:LINE."""
+    """Return the word and the tag of a line with `columns` columns. where (str): FILE:LINE."""
     fields = layout.split(line)
     if len(fields) != columns:
         raise ValueError(
@@ -293,20 +293,21 @@ def tagged_doc(
     sent_starts (Optional[Sequence[bool]]): Whether each token opens a sentence. None: unknown.
     """
     starts: Optional[list[bool | int | None]] = None if sent_starts is None else [*sent_starts]
-    # No `spaces`: spaCy's Corpus keeps the tokens of a Doc only if its spaces are unknown. It
-    # tokenizes the text of any other Doc anew, and the gold tokens would be lost.
+    # No `spaces`: spaCy's Corpus only keeps a Doc's tokens if its spaces are unknown. Otherwise it
+    # tokenizes the text again, and the gold tokens would be lost.
     return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)
 
 
 def find_scheme(records: Sequence[Record], path: Path) -> tuple[Scheme, list[tuple[int, str]]]:
-    """Tell which scheme the tags of a file follow, and list the lines and tags that do not.
+    """Find the scheme of a file's tags, and list the lines and tags that don't follow it.
 
-    These are, in IOB2, each I- tag that continues no entity. "BILUO" stands for BIOES too.
+    In IOB2, each I- tag that doesn't continue an entity is listed. "BILUO" includes BIOES.
 
-    In IOB2, B- opens each entity. In IOB1 it opens only those that directly follow another one of
-    their label, and I- opens the others. In BILUO, L- or E- closes an entity, and U- or S- is one.
+    In IOB2, B- opens each entity. In IOB1, B- only opens an entity that directly follows an entity
+    of the same label, and I- opens the others. In BILUO, L- or E- closes an entity, and U- or S- is
+    a whole entity.
 
-    Raises ValueError, with file and line, for tags of BILUO that do not follow each other.
+    Raises ValueError, with file and line, for invalid sequences of BILUO tags.
     """
     if {tag[0] for record in records for tag in record.tags} & set(_IN_IOB2):
         bad = BadLines()
@@ -332,14 +333,14 @@ def find_scheme(records: Sequence[Record], path: Path) -> tuple[Scheme, list[tup
 
 
 def iob2_tags(record: Record, scheme: Scheme) -> list[str]:
-    """Return the tags of a document in IOB2. scheme (Scheme): The scheme that they have."""
+    """Return the tags of a document in IOB2. scheme (Scheme): The scheme of its own tags."""
     if scheme == "BILUO":
         return [_IN_IOB2.get(tag[0], tag[0]) + tag[1:] for tag in record.tags]
     return to_iob2(record.tags, record.sent_starts)
 
 
 def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
-    """Return the tags with B- in place of each I- that continues no entity of its label."""
+    """Return the tags with B- instead of each I- that doesn't continue an entity of its label."""
     fixed = []
     label_before = ""
     for tag, sent_start in zip(tags, sent_starts, strict=True):

@@ -65,13 +65,13 @@ UNSURE = f'entity whose "answer" is neither "{ACCEPT}" nor "{REJECT}"'
 ODD_TAG = "I- tags without a B- before them, read as B-"
 GLUED = "token with a blank in it"
 
-# The group of doc.spans that rejected entities are put into, for incorrect_spans_key of batch_ner.
+# The key in doc.spans for rejected entities, for incorrect_spans_key of batch_ner.
 INCORRECT_SPANS = "incorrect_spans"
-# So many labels, of fewer than two texts on average, are a sign of a wrong column.
+# This many labels, with fewer than two texts each on average, suggest a wrong column.
 _MANY_LABELS = 20
-# A sentence with more tokens is a sign of missing blank lines.
+# A sentence with more tokens suggests missing blank lines.
 _LONG_SENTENCE = 1000
-# How offsets may count, besides characters, and what a hint says of it.
+# How offsets may count, besides characters, and how a hint describes it.
 _OFFSETS = {
     "utf16": "count UTF-16 units, as JavaScript does",
     "inclusive": "end at the last character",
@@ -80,19 +80,19 @@ _OFFSETS = {
     "utf8": "count bytes of UTF-8",
 }
 _UNITS = {"utf16": ("utf-16-le", 2), "utf8": ("utf-8", 1)}
-_HINT_TEXTS = 200  # texts that a hint looks at
+_HINT_TEXTS = 200  # the texts to check for a hint
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read: the options of `convert`.
+    """How to read a file: the options of `convert`.
 
-    format (Optional[Format]): Its format. None: by its suffix or first line.
-    docs (Optional[str]): What becomes a document of a file with a token a line: "sentences",
-        "documents", or the most tokens. None: "documents" if the file begins so.
-    labels (Optional[Sequence[str]]): The tags that numbers stand for in JSON.
-    layout, csv_layout: Where a line of CoNLL and a CSV file have what.
-    offsets (str): What the offsets of entities are, as `in_characters` takes them.
+    format (Optional[Format]): The format. None: by suffix or first line.
+    docs (Optional[str]): What becomes a doc, in a file with a token a line: "sentences",
+        "documents", or a maximum number of tokens. None: "documents" if it starts with -DOCSTART-.
+    labels (Optional[Sequence[str]]): The tag of each number in JSON.
+    layout, csv_layout: The columns of a CoNLL file and of a CSV file.
+    offsets (str): How the offsets of entities count, as in `in_characters`.
     """
 
     format: Optional[Format] = None
@@ -103,7 +103,7 @@ class Reading:
     offsets: str = "characters"
 
     def __post_init__(self) -> None:
-        """Check the settings that are texts."""
+        """Check the settings that are strings."""
         in_characters("", 0, 0, self.offsets)
         rules = (None, "sentences", "documents")
         if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", str(self.docs)):
@@ -115,10 +115,10 @@ class Reading:
 def in_characters(text: str, start: int, end: int, offsets: str) -> tuple[int, int]:
     """Return the offsets of an entity in characters.
 
-    offsets (str): What the offsets are: "characters", "utf16" or "utf8" for units of an encoding,
-        "inclusive" for an end at the last character, or a number to add to both.
+    offsets (str): How they count: in "characters", in "utf16" or "utf8" code units, "inclusive" for
+        an end at the last character, or a number to add to both.
 
-    An offset that is no place in the text becomes -1. Raises ValueError for other offsets.
+    Offsets outside the text, or within a character, become -1. Raises ValueError for other values.
     """
     if offsets == "characters":
         return start, end
@@ -144,10 +144,10 @@ def _place(encoded: bytes, at: int, encoding: str) -> int:
 
 
 class Problem(NamedTuple):
-    """What is wrong with a line, though the file can be read.
+    """A problem with a line of a file that can be read.
 
-    what (str): What is wrong, the same for all such lines.
-    detail (str): What stands there.
+    what (str): The problem, the same for all such lines.
+    detail (str): The text of the problem.
     """
 
     line: int
@@ -157,7 +157,7 @@ class Problem(NamedTuple):
 
 @dataclass
 class TaggedTokens:
-    """A file with a token a line: its documents, and the scheme of their tags."""
+    """A file with a token a line: its documents, and the scheme of its tags."""
 
     path: Path
     format: Format
@@ -180,7 +180,7 @@ class TaggedTokens:
         return tagged_doc(nlp.vocab, record.words, tags, record.sent_starts)
 
     def hint(self, nlp: Language) -> str:
-        """Say how to cut documents, if one has a sentence of very many tokens."""
+        """Say how to cut documents, if a sentence has very many tokens."""
         longest = 0
         for record in self.records:
             starts = [i for i, opens in enumerate(record.sent_starts) if opens]
@@ -196,10 +196,10 @@ class TaggedTokens:
 
 @dataclass
 class AnnotatedTexts:
-    """A file of texts. Making docs of them adds to the problems.
+    """A file of texts. `make_doc` adds to the problems.
 
     has_spans (bool): Whether docs have entities.
-    labels (Sequence[str]): The labels of whole texts, of which each doc says whether it has them.
+    labels (Sequence[str]): The labels of whole texts, each of which is in doc.cats.
     """
 
     path: Path
@@ -258,7 +258,7 @@ class AnnotatedTexts:
         return kept
 
     def _find(self, doc: Doc, given: TextSpan) -> tuple[Optional[Span], str, str]:
-        """Return the tokens of an entity or None, what is wrong if anything, and what's there."""
+        """Return the tokens of an entity or None, the problem or "", and details."""
         text, label = doc.text, given.label
         start, end = in_characters(text, given.start, given.end, self.offsets)
         if not 0 <= start < end <= len(text):
@@ -280,7 +280,7 @@ class AnnotatedTexts:
         return span, "" if words == there else TRIMMED, detail
 
     def hint(self, nlp: Language) -> str:
-        """Say which offsets would fit, if most entities do not fit as they are."""
+        """Say which offsets would fit, if most entities don't align."""
         texts = [item for item in self.texts if item.spans][:_HINT_TEXTS]
         docs = [nlp.make_doc(item.text) for item in texts]
         spans = [(doc, span) for doc, item in zip(docs, texts, strict=True) for span in item.spans]
@@ -299,15 +299,15 @@ class AnnotatedTexts:
         )
 
 
-# A file as read, whose documents become docs later.
+# A file that was read, and whose documents become docs later.
 Source = Union[TaggedTokens, AnnotatedTexts]
 
 
 def read_source(path: Path, reading: Reading) -> Source:
     """Read a file.
 
-    Raises ValueError, with file and line, for what cannot be read, for a file without documents or
-    annotations, and for labels of texts that look like something else.
+    Raises ValueError, with file and line, if the file can't be read, has no documents or no
+    annotations, or if labels of texts look like something else.
     """
     format_ = reading.format or guess_format(path, reading)
     if format_ == "conll":
@@ -325,9 +325,9 @@ def read_source(path: Path, reading: Reading) -> Source:
 
 
 def guess_format(path: Path, reading: Reading) -> Format:
-    """Tell the format of a file by its suffix, or otherwise by its first line that is not blank.
+    """Guess the format of a file by its suffix, or else by its first line that isn't blank.
 
-    Raises ValueError if neither says.
+    Raises ValueError if neither fits a format.
     """
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
     if suffix in _SUFFIXES:
@@ -355,14 +355,14 @@ def guess_format(path: Path, reading: Reading) -> Format:
 
 
 def has_tagged_tokens(path: Path) -> bool:
-    """Tell whether the first JSON value of a file is an object with "tokens", and no text."""
+    """Return whether the first JSON value of a file is an object with "tokens", and no text."""
     return has_tokens(next((value for _, value in json_values(path, BadLines())), None))
 
 
 def _reads_index(path: Path, layout: Layout, records: Sequence[Record]) -> bool:
-    """Tell whether the first column numbers the tokens, which another column has.
+    """Return whether the first column numbers the tokens, and another column has them.
 
-    As in CoNLL-U, 3-4 stands for two tokens, and 5.1 for one between two others.
+    As in CoNLL-U, 3-4 stands for two tokens, and 5.1 for a token between two others.
     """
     words = (word for record in records for word in record.words)
     if layout.token_column != 1 or not all(map(_INDEX.fullmatch, words)):
@@ -389,7 +389,7 @@ def _tagged_tokens(
 
 
 def _annotated_texts(path: Path, format_: Format, reading: Reading) -> AnnotatedTexts:
-    """Read texts, and note those without words or that were not accepted."""
+    """Read texts, and note texts without words, or that weren't accepted."""
     texts = read_csv(path, reading.csv_layout) if format_ == "csv" else read_jsonl(path)
     items, problems = [], list[Problem]()
     for text in texts:
@@ -420,7 +420,7 @@ def _annotated_texts(path: Path, format_: Format, reading: Reading) -> Annotated
 
 
 def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
-    """Refuse labels of texts that look like something else."""
+    """Raise ValueError if labels of texts look like something else."""
     some = ", ".join(map(repr, labels[:3]))
     tags = [label for label in labels if re.fullmatch(r"O|[BILUESMW]-\S+", label)]
     if tags and len(tags) == len(labels) and tags != ["O"]:
@@ -438,7 +438,7 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
 def cut_items(items: Sequence[ItemT], ends: Iterable[float], seed: int) -> list[list[ItemT]]:
     """Return items in random order, cut into parts.
 
-    ends (Iterable[float]): The share of the items where each part ends, 0 to 1, ascending.
+    ends (Iterable[float]): Where each part ends, as a share of the items, 0 to 1, ascending.
     """
     shuffled = list(items)
     Random(seed).shuffle(shuffled)
@@ -452,12 +452,12 @@ def split_items(
     seed: int,
     key: Callable[[ItemT], Hashable] = lambda item: item,
 ) -> dict[str, list[ItemT]]:
-    """Return items in random order, in the splits train, dev and test, or the first of them.
+    """Return items in random order, split into train, dev and test, or fewer of them.
 
-    shares (Sequence[float]): The share of each split. They add up to 1.
-    key (Callable[[ItemT], Hashable]): Items with equal keys get into the same split.
+    shares (Sequence[float]): The share of each split. They must add up to 1.
+    key (Callable[[ItemT], Hashable]): Items with equal keys stay in the same split.
 
-    Raises ValueError for other shares, or if a split would be empty.
+    Raises ValueError for invalid shares, or if a split would be empty.
     """
     if not 2 <= len(shares) <= len(SPLITS) or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Scores of an entity recognizer on entities that were seen in training, and on unseen ones."""
+"""Scores of an entity recognizer on seen and unseen entities."""
 
 import warnings
 from collections import Counter
@@ -17,8 +17,8 @@ from spacy.vocab import Vocab
 
 from .read import read_docs
 
-# Bands of how often an entity occurs in the training corpus: the name and the largest count of
-# each, None for any count.
+# Bands of an entity's frequency in the training corpus: the name and the largest count, or None for
+# no limit.
 FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
     ("0", 0),
     ("1", 1),
@@ -30,20 +30,20 @@ FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
 
 @dataclass(frozen=True)
 class Matching:
-    """What makes an entity the same as one of the training corpus.
+    """How entities are compared with the training corpus.
 
     The report "Multi hash embeddings in spaCy" (section 4.2) counts a span as seen if it appears
-    verbatim as an entity of the training set, whatever its label there: the default.
+    verbatim as an entity of the training set, with any label: the default.
 
     ignore_case (bool): Compare the texts in lower case.
-    match_label (bool): The label must be the same as well.
+    match_label (bool): Also compare the labels.
     """
 
     ignore_case: bool = False
     match_label: bool = False
 
     def key(self, span: Span) -> tuple[str, str]:
-        """Return what is compared: the text of an entity, and its label or nothing."""
+        """Return the text of an entity, and its label or "", to compare."""
         text = span.text.lower() if self.ignore_case else span.text
         return text, span.label_ if self.match_label else ""
 
@@ -53,10 +53,10 @@ VERBATIM = Matching()
 
 @dataclass(frozen=True)
 class KnownEntities:
-    """The entities of a training corpus, by how often they occur there.
+    """The entities of a training corpus, with their frequencies.
 
     counts (Counter[tuple[str, str]]): The count of each key that `matching` makes.
-    matching (Matching): What makes two entities the same.
+    matching (Matching): How entities are compared.
     """
 
     counts: Counter[tuple[str, str]]
@@ -67,7 +67,7 @@ class KnownEntities:
         return self.counts[self.matching.key(span)]
 
     def has_seen(self, span: Span) -> bool:
-        """Tell whether a span occurs as an entity in the training corpus."""
+        """Return whether a span occurs as an entity in the training corpus."""
         return self.count(span) > 0
 
 
@@ -75,19 +75,19 @@ def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownE
     """Count the entities of a training corpus. The docs are read once and not kept.
 
     docs (Iterable[Doc]): The docs, with gold entities.
-    matching (Matching): What makes two entities the same.
+    matching (Matching): How to compare entities.
     """
     counts = Counter(matching.key(ent) for doc in docs for ent in doc.ents)
     return KnownEntities(counts, matching)
 
 
 def keep_entities(doc: Doc, is_kept: Callable[[Span], bool], *, mask: bool) -> Doc:
-    """Return a doc with only some of its entities. It is a copy, unless all are kept.
+    """Return a doc with only some of its entities.
 
-    doc (Doc): The doc. Tokens whose annotation is missing stay so.
-    is_kept (Callable[[Span], bool]): Whether an entity is kept.
+    doc (Doc): The doc. Tokens whose annotation is missing stay missing.
+    is_kept (Callable[[Span], bool]): Whether to keep an entity.
     mask (bool): Whether tokens of the other entities become missing annotation, which isn't scored.
-        Otherwise they're outside of entities.
+        Otherwise they become O.
     RETURNS (Doc): A copy, or the doc itself if all entities are kept.
     """
     kept, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
@@ -105,7 +105,7 @@ def keep_entities(doc: Doc, is_kept: Callable[[Span], bool], *, mask: bool) -> D
 
 @dataclass(frozen=True)
 class Scores:
-    """Precision, recall and F1 of some entities, 0 to 1, or None if there is nothing to score.
+    """Precision, recall and F1 of some entities, 0 to 1, or None without anything to score.
 
     entities (int): The number of gold entities.
     p, r, f (Optional[float]): Precision, recall and F1, over all labels.
@@ -131,7 +131,7 @@ class Evaluation:
     by_frequency (Mapping[str, Scores]): As `once`, by how often training has the entity, with the
         names in `FREQUENCY_BANDS`.
 
-    A part, or a label of it, has no scores if it has no gold entities.
+    A part, or a label in it, without gold entities has no scores.
     """
 
     overall: Scores
@@ -158,9 +158,9 @@ def read_known_entities(
 
 
 def predict(nlp: Language, examples: Sequence[Example]) -> None:
-    """Let a pipeline annotate the predicted docs of examples, as `nlp.evaluate` does.
+    """Annotate the predicted docs of examples with a pipeline, as `nlp.evaluate` does.
 
-    Raises ValueError if no active component of the pipeline assigns entities.
+    Raises ValueError if no active component assigns entities.
     """
     if not any("doc.ents" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
         raise ValueError(
@@ -171,16 +171,16 @@ def predict(nlp: Language, examples: Sequence[Example]) -> None:
 
 
 def annotate(nlp: Language, examples: Sequence[Example]) -> None:
-    """Let a pipeline of any components annotate the predicted docs of examples."""
+    """Annotate the predicted docs of examples with a pipeline of any components."""
     docs = nlp.pipe([example.predicted for example in examples])
     for example, doc in zip(examples, docs, strict=True):
         example.predicted = doc
 
 
 def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Evaluation:
-    """Score predicted entities: all, and those seen and unseen in training.
+    """Score predicted entities: all entities, and the seen and the unseen ones.
 
-    Tokens whose gold annotation is missing do not count.
+    Tokens whose gold annotation is missing are ignored.
 
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
@@ -202,7 +202,7 @@ def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Eval
 
 
 def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Scores]:
-    """Score "seen" and "unseen" entities in the report's way alone.
+    """Score "seen" and "unseen" entities in the report's way only.
 
     A part without gold entities has no scores.
     """
@@ -245,10 +245,10 @@ def _score_part(examples: Iterable[Example]) -> Scores:
 
 
 def _score_only(examples: Iterable[Example], is_part: Callable[[Span], bool]) -> Scores:
-    """Score a part of the entities, and leave out all others, gold and predicted.
+    """Score a part of the entities, and ignore all others, gold and predicted.
 
-    A predicted entity with the extent of a gold one belongs to the same part, even if their tokens
-    differ. Any other predicted entity belongs to the part of its own text.
+    A predicted entity with the same extent as a gold entity belongs to its part, even if their
+    tokens differ. Any other predicted entity belongs to the part of its own text.
     """
 
     def only(example: Example) -> Example:
@@ -283,7 +283,7 @@ def make_seen_unseen_scorer_v1(
     """Make the scorer that adds scores of seen and unseen entities to spacy.ner_scorer.v1.
 
     An entity is seen if the training corpus has an entity with the same text. When one part is
-    scored, entities of the other count as missing annotation, as in the report "Multi hash
+    scored, entities of the other part count as missing annotation, as in the report "Multi hash
     embeddings in spaCy" (section 4.2), so false positives count in both parts.
 
     The scores are ents_seen_p, ents_seen_r, ents_seen_f, ents_seen_per_type and the same with
@@ -304,12 +304,12 @@ def make_seen_unseen_scorer_v1(
 
 @dataclass
 class SeenUnseenScorer:
-    """Scores entities, and those of the training corpus and others apart.
+    """Scores all entities, and seen and unseen entities.
 
-    Pipelines are pickled where processes are spawned, and so is this.
+    It can be pickled, as pipelines are when processes are spawned.
 
     train (Optional[Union[str, Path]]): The training corpus. None scores no parts.
-    matching (Matching): Which entities count as one.
+    matching (Matching): How to compare entities.
     """
 
     train: Optional[Union[str, Path]]
@@ -331,8 +331,8 @@ class SeenUnseenScorer:
 
     @cached_property
     def known(self) -> Optional[KnownEntities]:
-        """The entities of the training corpus, read once. None, with a warning, without one."""
-        if self.train is None:  # as of pipelines whose paths were set to null before publishing
+        """The entities of the training corpus, read once. None, with a warning, if it's missing."""
+        if self.train is None:  # as in pipelines published without paths
             why = "The scorer's training corpus is null. Set it, such as with --paths.train FILE."
         else:
             try:

@@ -23,10 +23,10 @@ MASK_SHARE = 0.2
 
 
 class Changes(NamedTuple):
-    """What noise makes of a text with N visible characters, M of which it changes.
+    """The changes of a text with N visible characters: M of them change.
 
     at (numpy.ndarray): Which visible characters change, (M,) int64.
-    into (numpy.ndarray): The code points that they become, (M,) uint32.
+    into (numpy.ndarray): The code points of their replacements, (M,) uint32.
     """
 
     at: numpy.ndarray
@@ -35,18 +35,18 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True)
 class CharNoise:
-    """The masked noise of Schweter and Baiter (2019), which leaves whitespace as it is.
+    """The masked noise of Schweter and Baiter (2019), which keeps whitespace.
 
-    Each visible character is changed with the probability `level`: into the mask with the
-    probability `mask_share`, and otherwise into any character of the alphabet, all being equally
-    likely. One in len(alphabet) of the latter stays the same by chance.
+    Each visible character changes with the probability `level`: into the mask with the probability
+    `mask_share`, and otherwise into a random character of the alphabet, which is the same character
+    once in len(alphabet) cases.
 
     level (float): The probability that a character is changed, 0 to 1.
-    alphabet (str): The characters to draw from. They are distinct, visible, and not the mask.
+    alphabet (str): The characters to draw from: distinct, visible, and without the mask.
     mask_share (float): The share of the changed characters that become the mask, 0 to 1.
     mask (str): One visible character.
 
-    Raises ValueError for any other setting.
+    Raises ValueError for wrong settings.
     """
 
     level: float
@@ -67,14 +67,14 @@ class CharNoise:
         return Changes(at, into)
 
     def change(self, text: str, generator: numpy.random.Generator) -> str:
-        """Draw changes of a text and make them. The result has the same length."""
+        """Draw and make changes of a text. The result has the same length."""
         return apply_changes(text, self.draw(count_visible(text), generator))
 
 
 def read_alphabet(path: Union[str, Path], mask: str = MASK) -> str:
-    """Read the alphabet of a corpus: its distinct visible characters in order, without the mask.
+    """Read the alphabet of a corpus: its distinct visible characters, sorted, without the mask.
 
-    Raises what `read_docs` raises, and ValueError if there are no such characters.
+    Raises the errors of `read_docs`, and ValueError if there are no such characters.
     """
     texts = (doc.text for doc in read_docs(path, Vocab()))
     characters = sorted(c for c in set[str]().union(*texts) - {mask} if not c.isspace())
@@ -87,19 +87,19 @@ def read_alphabet(path: Union[str, Path], mask: str = MASK) -> str:
 
 
 def count_visible(text: str) -> int:
-    """Count the characters of a text that are no whitespace."""
+    """Count the characters of a text that aren't whitespace."""
     return int(_visible(_codes(text)).sum())
 
 
 def apply_changes(text: str, changes: Changes) -> str:
-    """Change characters of a text, which has as many visible ones as changes were drawn for."""
+    """Apply changes to a text with the number of visible characters that they were drawn for."""
     codes = _codes(text)
     codes[numpy.flatnonzero(_visible(codes))[changes.at]] = changes.into
     return codes.tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def with_text(doc: Doc, text: str) -> Doc:
-    """Copy a doc, with another text of the same length in the same tokens.
+    """Copy a doc with another text of the same length, and the same token boundaries.
 
     All annotation is kept. Tokens whose text changes get the NORM of their new text.
     """
@@ -116,7 +116,7 @@ def with_text(doc: Doc, text: str) -> Doc:
 
 
 def noisy_example(example: Example, noise: CharNoise, generator: numpy.random.Generator) -> Example:
-    """Make an example with the same noise in the predicted and the gold doc.
+    """Copy an example with the same noise in the predicted and the gold doc.
 
     Tokens and annotation stay the same. Raises ValueError if the two texts differ in more than
     whitespace.
@@ -146,7 +146,7 @@ def make_char_noise_v1(
 ) -> Callable[[Language, Example], Iterator[Example]]:
     """Make the augmenter that adds masked noise to training texts.
 
-    It changes characters, and leaves whitespace, tokens, offsets and gold annotation as they are.
+    It changes characters, but no whitespace, tokens, offsets or gold annotation.
     The noise depends on [training.seed], which sets the state of Python's `random`.
 
     alphabet (Optional[str]): The characters to draw from. Set either this or `corpus`.
@@ -157,9 +157,9 @@ def make_char_noise_v1(
     mask (str): A character outside the alphabet.
     share_of_docs (float): Share of the documents that get noise.
     copies (int): How many noisy copies to make of such a document, each with different noise.
-    keep_original (bool): Whether to train on the original of such a document, too.
+    keep_original (bool): Whether to train on the original document, too.
 
-    Raises ValueError for wrong settings, and what `read_docs` raises for the corpus.
+    Raises ValueError for wrong settings, and the errors of `read_docs` for the corpus.
     """
     check_unit(CHAR_NOISE, "share_of_docs", share_of_docs)
     check_whole(CHAR_NOISE, "copies", copies, 1)
@@ -203,10 +203,10 @@ def _check_alphabet(alphabet: object, mask: str) -> None:
 
 
 def _codes(text: str) -> numpy.ndarray:
-    """Return the code points of a text, (len(text),) uint32, in an array of their own."""
+    """Return the code points of a text, (len(text),) uint32, as a new array."""
     return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").copy()
 
 
 def _visible(codes: numpy.ndarray) -> numpy.ndarray:
-    """Tell which code points are no whitespace, (N,) bool."""
+    """Return which code points aren't whitespace, (N,) bool."""
     return ~numpy.strings.isspace(codes.view("<U1"))

@@ -1,4 +1,4 @@
-"""Corpora in .spacy files: read, and written whole or not at all."""
+"""Read corpora in .spacy files, and write them whole or not at all."""
 
 import warnings
 import zlib
@@ -21,9 +21,9 @@ from ..common.files import keep_collector, remove_abandoned, staging, write_byte
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     """Stream the docs of a .spacy file, or of all such files in a folder.
 
-    Raises at the call: FileNotFoundError if there is no such file, and ValueError if the first one
-    cannot be read, or if there are no docs. A later file that cannot be read raises ValueError when
-    it is reached.
+    Raises at the call: FileNotFoundError if there is no such file, and ValueError if the first file
+    can't be read, or if there are no docs. If a later file can't be read, raises ValueError when it
+    reaches that file.
     """
     check_type("read_docs", "vocab", vocab, Vocab, advice="Give that of a pipeline, nlp.vocab.")
     path = Path(path)
@@ -45,16 +45,15 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
 def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
     """Stream the examples of a .spacy file or a folder of them, as `spacy.Corpus.v1` makes them.
 
-    Raises what `read_docs` raises, and when it does.
+    Raises the errors of `read_docs`, at the same time.
     """
     return Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab))
 
 
 def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
-    """Give the docs that a pipeline is trained on: of the file if the tokens are the same.
+    """Yield the docs that a pipeline is trained on: gold docs if the tokens are the same.
 
-    Their NORM is the one that the pipeline computes, since a file holds that of the pipeline which
-    made it.
+    NORM is computed by the pipeline, since files have the NORM of the pipeline that made them.
     """
     for example in examples:
         met, doc = example.x, example.y
@@ -66,7 +65,7 @@ def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
 
 
 def open_doc_bin(path: Path) -> DocBin:
-    """Read a .spacy file, whose docs are made when they are asked for. Raises ValueError."""
+    """Read a .spacy file, without making its docs yet. Raises ValueError."""
     try:
         with keep_collector():
             return DocBin().from_disk(path)
@@ -77,9 +76,9 @@ def open_doc_bin(path: Path) -> DocBin:
 
 
 def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
-    """Write corpora as FOLDER/NAME.spacy: each file whole, and none if one cannot be made.
+    """Write corpora as FOLDER/NAME.spacy: each file whole, and no file if one can't be made.
 
-    Files of the same name are replaced. Links stay, and the files that they lead to are replaced.
+    Files of the same name are replaced. Links stay, and their targets are replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
     remove_abandoned(folder, "corpora")

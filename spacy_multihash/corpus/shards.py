@@ -1,4 +1,4 @@
-"""Corpora in shards: the files of a folder, each of which is read by itself."""
+"""Corpora in shards: files in a folder that are read one by one."""
 
 import os
 from collections import Counter
@@ -20,17 +20,17 @@ ENDINGS = (DOCS, JSON_LINES, f"{JSON_LINES}.gz", *TEXTS)
 
 
 def list_shards(path: Path) -> list[Path]:
-    """List the shards of a folder and of the folders in it, in the order of their names.
+    """List the shards of a folder and its subfolders, sorted by name.
 
-    Names that begin with a dot are left out.
+    Names that begin with a dot are skipped.
 
-    Raises FileNotFoundError if there is none, and ValueError for a folder that is met twice.
+    Raises FileNotFoundError if there are no shards, and ValueError for a folder that occurs twice.
     """
     return split_shards(path)[0]
 
 
 def split_shards(path: Path) -> tuple[list[Path], Counter[str]]:
-    """List shards as `list_shards` does, and count the files that are none, by their endings."""
+    """List shards as `list_shards` does, and count the other files by suffix."""
     others = Counter[str]()
     if path.is_file() and ending_of(path):
         return [path], others
@@ -49,7 +49,7 @@ def split_shards(path: Path) -> tuple[list[Path], Counter[str]]:
 
 
 def ending_of(path: Path) -> str:
-    """Return the ending that makes a file a shard, "" if it is none."""
+    """Return the ending that makes a file a shard, or "" for other files."""
     return next((ending for ending in ENDINGS if path.name.endswith(ending)), "")
 
 
@@ -75,11 +75,11 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     """Stream the docs of a shard, in their order.
 
     A .spacy file has docs with their annotation. A .jsonl file has an object with a "text" on each
-    line. A .txt file has a text on each line, which may be empty. Files whose names end in .gz are
-    such files compressed. Texts are cut into tokens by the pipeline.
+    line. A .txt file has a text on each line, which may be empty. Files in .gz are compressed files
+    of these formats. The pipeline tokenizes texts.
 
-    Raises ValueError, with the file, and the line or the number of the document, where it cannot be
-    read. All errors are raised when the place is reached.
+    Raises ValueError, with the file, and the line or the number of the document that can't be read,
+    when it's reached.
     """
     if ending_of(path) == DOCS:
         yield from _read_docs(path, nlp)
@@ -91,13 +91,13 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
 def read_bare_shard(
     path: Path, nlp: Language, on_error: OnError = None
 ) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
-    """Stream the docs of a shard without annotation, and what else their lines of JSON have.
+    """Stream the docs of a shard without annotation, and the other keys of their JSON.
 
-    A document of a .spacy file gives its text, which is cut into tokens by the pipeline, or its
-    words where their spaces are unknown. A line of JSON gives its keys, such as "id" and "meta",
-    but for the text and annotation. Other shards have none. Raises what `read_shard` raises.
+    A document of a .spacy file gives its text, which the pipeline tokenizes, or its words if their
+    spaces are unknown. A line of JSON gives its keys other than text and annotation, such as "id"
+    and "meta". Other shards have no keys. Raises the errors of `read_shard`.
 
-    on_error (OnError): Takes the error of a text, which is skipped.
+    on_error (OnError): Takes the error of a text that is skipped.
     """
     if ending_of(path) != DOCS:
         yield from _read_texts(path, nlp, on_error)
@@ -129,7 +129,7 @@ def _read_texts(
 def _make_doc(
     source: Union[str, Mapping[str, Any]], nlp: Language, where: str, on_error: OnError
 ) -> list[Doc]:
-    """Make the doc of a text, or of an object that has one: none if its error was taken."""
+    """Make the doc of a text, or of an object with a text: None if `on_error` took its error."""
     try:
         text = source if isinstance(source, str) else text_of(source, where)
         if len(text) > nlp.max_length:
@@ -146,9 +146,9 @@ def _make_doc(
 
 
 def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:
-    """Stream the docs of a shard with the tokens that a pipeline would be trained on.
+    """Stream the docs of a shard with the tokens that a pipeline is trained on.
 
-    Those of a .spacy file are what `tokens_of` makes of them. Raises what `read_shard` raises.
+    `tokens_of` makes the docs of .spacy files. Raises the errors of `read_shard`.
     """
     docs = read_shard(path, nlp)
     if ending_of(path) == DOCS:

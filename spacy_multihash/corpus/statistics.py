@@ -1,7 +1,7 @@
 """Statistics of a corpus, as in the appendix of the report "Multi hash embeddings in spaCy".
 
-Table 4 of the report counts the distinct values of attributes, and Table 5 documents, tokens and
-entities. Table 6 counts the entities that were seen in training, and the unseen ones.
+Table 4 of the report counts the distinct values of attributes, Table 5 documents, tokens and
+entities, and Table 6 seen and unseen entities.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ _BATCH = 2**14  # rows of vectors that are copied at a time
 
 
 def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
-    """Count the symbols of docs, which are read once and not kept.
+    """Count the symbols of docs, in one pass.
 
     docs (Iterable[DocLike]): The docs.
     attrs (Mapping[str, int]): Name and id of each attribute.
@@ -46,9 +46,9 @@ def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
 
 
 def has_vectors(vectors: Vectors, keys: numpy.ndarray) -> numpy.ndarray:
-    """Tell which words have a vector, by their hashes: (n,) uint64 -> (n,) bool.
+    """Return which words have a vector, by their hashes: (n,) uint64 -> (n,) bool.
 
-    A vector of zeros stands for none. A table of n-grams (floret) has all words.
+    Zeros count as no vector. A table of n-grams (floret) has a vector for every word.
     """
     if vectors.mode == Mode.floret:
         return numpy.ones(len(keys), dtype=bool)
@@ -68,18 +68,18 @@ def has_vectors(vectors: Vectors, keys: numpy.ndarray) -> numpy.ndarray:
 class SplitCounts:
     """How often each length, label, word and entity occurs in the docs of a split.
 
-    Counts of shards add up. Words and entities are strings, since ids mean nothing in another
-    process.
+    Counts of shards add up. Words and entities are strings, since ids mean nothing in other
+    processes.
 
     doc_lens, ent_lens (Counter[int]): The lengths of docs and entities, in tokens.
     labels (Counter[str]): The labels of entities.
     words (Counter[str]): The words, ORTH.
-    entities (Counter[tuple[str, str]]): The entities, by the key of their matching.
-    cats (Counter[str]): The docs that have each label of whole texts.
-    missing (int): Tokens whose annotation of entities is missing.
+    entities (Counter[tuple[str, str]]): The entities, by the key of `matching`.
+    cats (Counter[str]): The docs with each label of whole texts.
+    missing (int): Tokens without annotation of entities.
     docstart (int): Tokens -DOCSTART-.
     sentences (Counter[int]): The sentences, by a hash of 64 bits.
-    sentence_tokens (Counter[int]): The tokens of all times that a sentence occurs.
+    sentence_tokens (Counter[int]): The tokens in all occurrences of a sentence.
     num_sentences (int): The number of sentences.
     """
 
@@ -101,7 +101,7 @@ class SplitCounts:
         return SplitCounts(*(getattr(self, name) + getattr(other, name) for name in names))
 
     def count_sentences(self, doc: Doc, wanted: Optional[AbstractSet[int]]) -> None:
-        """Count the sentences of a doc, or those whose hashes are wanted."""
+        """Count the sentences of a doc, or only the wanted hashes."""
         words, spaces, marks = doc.to_array([ORTH, IS_SPACE, SENT_START]).T  # (N,) each
         self.docstart += int((words == doc.vocab.strings[DOCSTART]).sum())
         starts = numpy.flatnonzero(marks[1:] == 1) + 1
@@ -126,9 +126,9 @@ def count_split(
     matching: Matching,
     wanted: Optional[AbstractSet[int]] = None,
 ) -> SplitCounts:
-    """Count the docs of a split, or of a shard of it, which are read once and not kept.
+    """Count the docs of a split, or of a shard, in one pass.
 
-    wanted (Set[int]): The sentences to count, as `sentences_of` lists them. None for all.
+    wanted (Set[int]): The sentences to count, from `sentences_of`. None for all.
 
     Raises ValueError for a doc of another vocab.
     """
@@ -153,13 +153,13 @@ def count_split(
 
 
 def sentences_of(splits: Iterable[SplitCounts]) -> frozenset[int]:
-    """List the sentences of splits, by their hashes, to look for them in the training corpus."""
+    """List the hashes of the sentences of splits, to look for them in the training corpus."""
     return frozenset(key for split in splits for key in split.sentences)
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """The words that have no vector.
+    """The words without a vector.
 
     words (int): Distinct words.
     word_share (Optional[float]): Their share of all distinct words, 0 to 1; None without words.
@@ -175,15 +175,15 @@ class Unknown:
 
 @dataclass(frozen=True)
 class SplitStats:
-    """Statistics of one split, lengths in tokens. What there is none of to measure is None.
+    """Statistics of a split, with lengths in tokens, and None where there's nothing to measure.
 
     labels (Mapping[str, int]): The number of entities of each label.
-    vocab (int): Distinct words as they are written, ORTH.
-    unknown (Optional[Unknown]): The words that have no vector. None without vectors.
+    vocab (int): Distinct words, ORTH.
+    unknown (Optional[Unknown]): The words without a vector. None without vectors.
     attrs (Mapping[str, int]): The number of distinct values of each attribute.
-    missing (int): Tokens whose annotation of entities is missing. They are part of no entity.
-    cats (Mapping[str, int]): The number of docs that have each label of whole texts.
-    docstart (int): Tokens -DOCSTART-, which separate documents and are no words.
+    missing (int): Tokens without annotation of entities. They aren't part of any entity.
+    cats (Mapping[str, int]): The number of docs with each label of whole texts.
+    docstart (int): Tokens -DOCSTART-, which separate documents and aren't words.
     """
 
     docs: int
@@ -210,9 +210,9 @@ class SeenStats:
     seen, unseen (int): Entities that are in the training corpus, and other entities. Each mention
         counts.
     seen_share (Optional[float]): The share of seen entities, 0 to 1. None without entities.
-    sentences (int): Sentences. A doc without sentence boundaries counts as a sentence.
-    sentences_in_train (int): Sentences that are in the training corpus word for word.
-    tokens_in_train (Optional[float]): The share of tokens in such sentences, 0 to 1. None without
+    sentences (int): Sentences. A doc without sentence boundaries counts as one sentence.
+    sentences_in_train (int): Sentences that are in the training corpus, word for word.
+    tokens_in_train (Optional[float]): The share of tokens in these sentences, 0 to 1. None without
         tokens.
     """
 
@@ -230,7 +230,7 @@ class CorpusStats:
 
     splits (Mapping[str, SplitStats]): The splits by name, "train" first.
     seen (Mapping[str, SeenStats]): The other splits, compared with "train".
-    matching (Matching): What makes two entities the same.
+    matching (Matching): How entities were compared.
     lang (str): The language of the vocab that computed the attributes.
     """
 
@@ -250,25 +250,25 @@ def describe_corpus(
 ) -> CorpusStats:
     """Count docs, entities, words and attributes of a corpus.
 
-    The docs are read once and not kept; `train` is read last. Attributes of words come from
-    `vocab`, even if a doc has another value.
+    Reads the docs once, and `train` last. Attributes of words come from `vocab`, even if a doc has
+    another value.
 
     train (Iterable[Doc]): The docs of the training corpus, with gold entities.
     others (Mapping[str, Iterable[Doc]]): The docs of other splits, by name.
-    vocab (Vocab): The vocab that the docs were read with. If it has vectors, words without one are
+    vocab (Vocab): The vocab of the docs. If it has vectors, words without a vector are
         counted.
     attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
         and character n-grams, such as ORTH[:2] and LOWER{3,5}.
-    matching (Matching): What makes an entity the same as one of the training corpus.
+    matching (Matching): How to compare entities.
     RETURNS (CorpusStats): Statistics of all splits.
 
-    Raises ValueError for another attribute, for a doc of another vocab, or if the training corpus
+    Raises ValueError for other attributes, for a doc of another vocab, or if the training corpus
     has no docs.
     """
     check_type(
         "describe_corpus", "others", others, Mapping, advice='Give for example {"dev": docs}.'
     )
-    attrs = list(word_attrs(attrs, vocab))  # refuses wrong names before the corpus is read
+    attrs = list(word_attrs(attrs, vocab))  # raises before the corpus is read
     counted = {name: count_split(docs, vocab, matching) for name, docs in others.items()}
     counts = count_split(train, vocab, matching, sentences_of(counted.values()))
     return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
@@ -283,15 +283,15 @@ def describe_counts(
     matching: Matching = VERBATIM,
     annotated: Optional[Mapping[str, Mapping[str, int]]] = None,
 ) -> CorpusStats:
-    """Describe a corpus by what was counted of its splits, wherever that was.
+    """Describe a corpus by the counts of its splits.
 
-    train, others (SplitCounts): What `count_split` counted, with the same matching. The sentences
-        of `others` were asked for in `train`.
+    train, others (SplitCounts): Counts from `count_split`, with the same matching. `train` needs
+        the counts of all sentences in `others`.
     annotated (Optional[Mapping[str, Mapping[str, int]]]): For each split, the number of distinct
-        values of further attributes, which do not depend on a word alone. With these, `attrs` may
-        be empty.
+        values of further attributes, which don't depend on a word alone. With these, `attrs` may be
+        empty.
 
-    Raises what `describe_corpus` raises.
+    Raises the errors of `describe_corpus`.
     """
     annotated = annotated or {}
     found = word_attrs(attrs, vocab) if attrs or not annotated else {}
@@ -321,16 +321,16 @@ def _seen_stats(counts: SplitCounts, train: SplitCounts) -> SeenStats:
     )
 
 
-# The id of an attribute that depends on a word alone, and what is cut from it: None for itself.
+# The id of an attribute that depends on a word alone, and the feature to cut from it, or None.
 WordAttr = tuple[int, Optional[Feature]]
 
 
 def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
-    """Map the names of attributes that depend on a word alone, and of what is cut from them.
+    """Map names to attributes that depend on a word alone, and features cut from them.
 
-    names (Iterable[str]): Their names, as in spacy.attrs, or such as ORTH[:2] and LOWER{3,5}.
+    names (Iterable[str]): Names as in spacy.attrs, or features such as ORTH[:2] and LOWER{3,5}.
 
-    Raises ValueError for another name, or if there are none.
+    Raises ValueError for other names, or if there are none.
     """
     ids = _word_ids(vocab)
     names = list(names)
@@ -350,9 +350,9 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
 
 
 def is_word_attr(name: str, vocab: Vocab) -> bool:
-    """Tell whether an attribute, or what a feature is cut from, depends on a word alone.
+    """Return whether an attribute, or the attribute of a feature, depends on a word alone.
 
-    Raises ValueError for a name that is neither.
+    Raises ValueError for a malformed feature.
     """
     feature = parse_feature(name)
     return (feature.base if feature else name) in _word_ids(vocab)
@@ -369,7 +369,7 @@ def _split_stats(
     attrs: Mapping[str, WordAttr],
     annotated: Mapping[str, int],
 ) -> SplitStats:
-    # A doc in which each word stands once has all values of each attribute.
+    # A doc with each word once has all values of each attribute.
     words = Doc(vocab, words=list(counts.words))
     docs, entities = counts.doc_lens.total(), counts.ent_lens.total()
     tokens = _sum(counts.doc_lens)
@@ -393,7 +393,7 @@ def _split_stats(
 
 
 def _count_values(words: Doc, attrs: Mapping[str, WordAttr]) -> dict[str, int]:
-    """Count the distinct values of each attribute, and the distinct pieces that are cut from it."""
+    """Count the distinct values of each attribute or feature."""
     counts = {}
     values = count_symbols([words], {name: id_ for name, (id_, _) in attrs.items()})
     for name, (_, feature) in attrs.items():
@@ -406,7 +406,7 @@ def _count_values(words: Doc, attrs: Mapping[str, WordAttr]) -> dict[str, int]:
 
 
 def _unknown(words: Doc, counts: Mapping[str, int]) -> Unknown:
-    """Count the words, and their tokens, without one of the vocab's vectors."""
+    """Count the words without a vector in the vocab, and their tokens."""
     vectors = words.vocab.vectors
     keys = words.to_array(vectors.attr)  # ORTH, unless the vectors have another key
     known = has_vectors(vectors, keys)

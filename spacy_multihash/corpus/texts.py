@@ -17,23 +17,23 @@ ACCEPT = "accept"
 REJECT = "reject"
 DELIMITERS = (",", "\t", ";", "|")
 _KEYS = ("spans", "labels", "label", "cats")
-# Read where they are lists: what is accepted of a choice, and entities if nothing else has them.
+# Only read if they are lists: accepted choices, and entities if no other key has them.
 _ACCEPTED, _ENTITIES = "accept", "entities"
 _ANSWER = "answer"
 _EXAMPLES = (
     '"spans": [{"start": 0, "end": 4, "label": "X"}], "label": [[0, 4, "X"]], "label": "X" or '
     '"cats": {"X": 1}'
 )
-# The most characters of a field of CSV. Python's own limit is below the length of many texts.
+# The maximum length of a CSV field. Python's own limit is too low for many texts.
 _LONGEST_FIELD = 2**31 - 1
 _SHOWN_ERRORS = 5
 
-# What is done with the error of a line, in the place of raising it.
+# Takes the error of a line, instead of raising it.
 OnError = Optional[Callable[[ValueError], None]]
 
 
 class BadLines:
-    """Collects the errors of a file's lines, to raise them as one."""
+    """Collects the errors of a file's lines, to raise them together."""
 
     def __init__(self) -> None:
         """Begin with no errors."""
@@ -41,14 +41,14 @@ class BadLines:
 
     @contextmanager
     def skipped(self) -> Iterator[None]:
-        """Keep the error that is raised inside."""
+        """Keep an error that is raised inside."""
         try:
             yield
         except ValueError as error:
             self._errors.append(str(error))
 
     def check(self) -> None:
-        """Raise ValueError with the first errors and their number, if there are any."""
+        """Raise ValueError with the first errors and their number, if any."""
         shown = self._errors[:_SHOWN_ERRORS]
         if len(self._errors) > len(shown):
             shown.append(f"{len(self._errors):,} lines are wrong; these are the first five.")
@@ -57,15 +57,15 @@ class BadLines:
 
 
 def read_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, compressed if it ends in .gz.
+    """Yield the number and the text of each line of a UTF-8 file, plain or .gz.
 
-    on_error (OnError): Takes the error of a line that is not UTF-8, which is skipped.
+    on_error (OnError): Takes the error of a line that isn't UTF-8, and skips the line.
 
-    Raises ValueError for a line that is not UTF-8, and for a compressed file that is cut off.
+    Raises ValueError for a line that isn't UTF-8, and for a truncated .gz file.
     """
     for number, raw in _read_bytes(path):
         try:
-            # A byte order mark at the start of a file is no part of its first token.
+            # A byte order mark at the start of a file isn't part of its first token.
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             bad = ValueError(
@@ -94,11 +94,11 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def read_json_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of each line that is not blank, and the JSON object on it.
+    """Yield the number of each line that isn't blank, and its JSON object.
 
-    on_error (OnError): Takes the error of a line that is something else, which is skipped.
+    on_error (OnError): Takes the error of any other line, and skips the line.
 
-    Raises ValueError, with file and line, for a line that is something else.
+    Raises ValueError, with file and line, for any other line.
     """
     for number, line in read_lines(path, on_error):
         if not line.strip():
@@ -130,9 +130,9 @@ def _no_object(path: Path, number: int, line: str, why: str = "") -> ValueError:
 
 
 def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """Write a JSON object a line, with numbers in full, and in ASCII.
+    """Write JSON objects, one per line, with numbers in full, and in ASCII.
 
-    srsly writes nine digits of a number, and fails at half of a character.
+    srsly rounds numbers to nine digits, and fails at lone surrogates.
     """
     with path.open("w", encoding="ascii", newline="\n") as file_:
         for record in records:
@@ -140,10 +140,10 @@ def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each row of a CSV file, and the number of the line that it begins on.
+    """Yield the fields of each row of a CSV file, and the number of its first line.
 
-    Quotes within a quoted field are doubled. Raises ValueError, with file and line, for a row that
-    is not CSV.
+    Quotes within a quoted field are doubled. Raises ValueError, with file and line, for rows that
+    aren't CSV.
     """
     lines = (f"{line}\n" for _, line in read_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -164,9 +164,9 @@ def read_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[
 
 
 class TextSpan(NamedTuple):
-    """An entity as read: its offsets as the file counts them, and its text if the file has it.
+    """An entity as read: its offsets as the file counts them, and its text if given.
 
-    answer (str): What an annotator said of it: "accept", "reject" or another.
+    answer (str): The annotator's answer: "accept", "reject" or another.
     """
 
     start: int
@@ -180,10 +180,10 @@ class TextSpan(NamedTuple):
 class AnnotatedText:
     """A text as read.
 
-    line (int): The number of its line, or of the first one.
-    cats (Mapping[str, float]): Labels of the whole text, and whether it has them, from 0 to 1.
-    is_annotated (bool): Whether the file says what the text has, even if it has nothing.
-    answer (str): What an annotator said of it, as Prodigy writes it: "accept" or another.
+    line (int): The number of its first line.
+    cats (Mapping[str, float]): The labels of the whole text, with values from 0 to 1.
+    is_annotated (bool): Whether the file annotates the text, even as empty.
+    answer (str): The annotator's answer, as Prodigy writes it: "accept" or another.
     """
 
     line: int
@@ -196,11 +196,11 @@ class AnnotatedText:
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """Where a CSV file has what.
+    """The columns of a CSV file.
 
     text_column, label_column (str): The names of columns, in the header.
-    label_separator (Optional[str]): What stands between the labels of a text that may have several
-        or none. None: each text has one.
+    label_separator (Optional[str]): Separates the labels of a text, which may have any number of
+        labels. None: each text has one label.
     """
 
     text_column: str = "text"
@@ -208,7 +208,7 @@ class CsvLayout:
     label_separator: Optional[str] = None
 
     def find_delimiter(self, header: str) -> Optional[str]:
-        """Return the delimiter with which a header has both columns, or None."""
+        """Return the delimiter that gives a header both columns, or None."""
         for delimiter in DELIMITERS:
             if {self.text_column, self.label_column} <= {*_column_names(header.split(delimiter))}:
                 return delimiter
@@ -216,15 +216,15 @@ class CsvLayout:
 
 
 def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
-    """Yield the texts of a file with a JSON object a line, or of one JSON array.
+    """Yield the texts of a file with a JSON object on each line, or a JSON array.
 
-    Entities are "spans", a list of objects as Prodigy writes it, or "label" or "labels", a list of
-    lists as doccano does, or "entities", a list of either, as doccano writes it with relations.
+    Entities are "spans", a list of objects as in Prodigy, or "label" or "labels", a list of lists
+    as in doccano, or "entities", a list of either, as in doccano's exports with relations.
     Labels of the whole text are "cats", an object, or "label" or "labels", a string or a list of
     strings, or the list "accept" of Prodigy's choices. Exports of Label Studio and training data of
     spaCy 2 are read, too.
 
-    Raises ValueError, with file and line, for what is none of these.
+    Raises ValueError, with file and line, for anything else.
     """
     bad = BadLines()
     for number, value in json_values(path, bad):
@@ -245,7 +245,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
 
 
 def json_values(path: Path, bad: BadLines) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file with one a line, or the items of its only value."""
+    """Yield the values of a file with one per line, or the items of its only value."""
     lines = ((number, line) for number, line in read_lines(path) if line.strip())
     number, first = next(lines, (1, ""))
     if first.lstrip().startswith("[") or first.strip() == "{":
@@ -273,12 +273,12 @@ def _items(value: Any) -> list[Any]:  # noqa: ANN401 (any JSON)
 
 
 def _is_pair(value: Any) -> bool:  # noqa: ANN401 (any JSON)
-    """Tell whether a value is a text with its annotation, as spaCy 2 trained on."""
+    """Return whether a value is a text with its annotation, as in training data of spaCy 2."""
     return isinstance(value, list) and [type(item) for item in value] == [str, dict]
 
 
 def _of_tools(value: Any, where: str) -> Any:  # noqa: ANN401 (any JSON)
-    """Return an object as Prodigy writes it, made of other tools' objects."""
+    """Convert the objects of other tools to Prodigy's."""
     if _is_pair(value):
         return {"text": value[0], **value[1]}
     if not isinstance(value, dict):
@@ -299,7 +299,7 @@ def _of_tools(value: Any, where: str) -> Any:  # noqa: ANN401 (any JSON)
 
 
 def _of_label_studio(data: Mapping[str, Any], tasks: Sequence[Any], where: str) -> dict[str, Any]:
-    """Return the text of a task, with what its annotator marked in it."""
+    """Return the text of a task, with its annotations."""
     texts = [text for text in data.values() if isinstance(text, str)]
     text = data.get("text", texts[0] if len(texts) == 1 else None)
     tasks = [task for task in tasks if isinstance(task, dict) and not task.get("was_cancelled")]
@@ -326,9 +326,9 @@ def _annotate(
     spans: list[TextSpan],
     cats: dict[str, float],
 ) -> None:
-    """Add what a field says to the entities and labels of its text.
+    """Add the entities or labels in a field to those of its text.
 
-    A field that holds a printed list, or spans as JSON, is read as what it is.
+    A string is parsed if it's a printed list, or JSON of spans.
     """
     value = _printed(value)
     if key == "cats" and isinstance(value, dict):
@@ -347,11 +347,11 @@ def _annotate(
 
 
 def _printed(value: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """Return the list or object that a text spells out, or the text if it spells out none."""
+    """Return the list or object that a string spells out, or else the string."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what a text looks like as Python
+        warnings.simplefilter("ignore")  # about the text as Python code
         for read in (json.loads, ast.literal_eval):
             try:
                 spelled = read(value.strip())
@@ -366,7 +366,7 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
 
     where (str): File and line, for the message.
 
-    Raises ValueError if it has none, or one that UTF-8 cannot write.
+    Raises ValueError if there's no text, or if UTF-8 can't encode it.
     """
     if "text" not in record:
         keys = " and ".join(", ".join(json.dumps(key) for key in record).rsplit(", ", 1))
@@ -385,13 +385,13 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
 
 
 def other_keys(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an object has beside its text and annotation, such as "id" and "meta"."""
+    """Return the keys of an object other than text and annotation, such as "id" and "meta"."""
     known = {"text", "tokens", *_KEYS, _ACCEPTED, _ENTITIES, _ANSWER}
     return {key: value for key, value in record.items() if key not in known}
 
 
 def _keys_of(record: Mapping[str, Any]) -> list[str]:
-    """List the keys of an object that say what its text has."""
+    """List the keys of an object that annotate its text."""
     keys = [key for key in _KEYS if record.get(key) is not None]
     if isinstance(record.get(_ACCEPTED), list):
         keys.append(_ACCEPTED)
@@ -427,7 +427,7 @@ def _share(value: Any, where: str) -> float:  # noqa: ANN401 (any JSON)
 
 
 def _spans(item: Any, where: str) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
-    """Read an entity, or as many as it has labels."""
+    """Read an entity, or an entity for each of its labels."""
     text, answer, fields = None, ACCEPT, item
     if isinstance(item, dict):
         start, end = (item.get(key, item.get(f"{key}_offset")) for key in ("start", "end"))
@@ -449,15 +449,15 @@ def _spans(item: Any, where: str) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
 
 
 def _column_names(header: Sequence[str]) -> list[str]:
-    """List the names of columns. Blanks around them are left out, and quotes after a blank."""
+    """List the names of columns, without blanks around them, or quotes after a blank."""
     return [name.strip().strip('"') for name in header]
 
 
 def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
     """Yield the texts of a CSV file with a header.
 
-    Raises ValueError, with file and line, for a header without the columns, a row with another
-    number of fields, and a row without a label where each text has one.
+    Raises ValueError, with file and line, if the header lacks a column, if a row has another number
+    of fields, or if it has no label and each text needs one.
     """
     _, header_line = next(read_lines(path), (1, ""))
     delimiter = layout.find_delimiter(header_line)
@@ -490,7 +490,7 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
 def _of_field(
     field: str, layout: CsvLayout, where: str
 ) -> tuple[Sequence[TextSpan], Mapping[str, float]]:
-    """Return the entities and labels that a field of CSV gives to its text."""
+    """Return the entities and labels in a field of CSV."""
     spans: list[TextSpan] = []
     cats: dict[str, float] = {}
     if not isinstance(_printed(field), str):

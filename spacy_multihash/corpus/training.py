@@ -1,4 +1,4 @@
-"""The training corpus of a config, read with the vocab that the pipeline is going to have."""
+"""The training corpus of a config, read with the future vocab of the pipeline."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -19,17 +19,17 @@ CORPUS = "spacy.Corpus.v1"
 
 
 def training_docs(nlp: Language) -> Iterator[Doc]:
-    """Stream the docs that the components of a pipeline will be trained on, without augmentation.
+    """Stream the docs that a pipeline's components will be trained on, without augmentation.
 
-    What an augmenter of `spacy.Corpus.v1` makes of them is left out: noise would be counted as
-    words. Other readers are taken as they are.
+    An augmenter of `spacy.Corpus.v1` is left out: its noise would be counted as words. Other
+    readers are used as they are.
 
-    The docs are made in a pipeline of their own, without components. [initialize.before_init] runs
-    before lookups are loaded, and a vocab keeps the first NORM that it computes for a word. Reading
-    the corpus with nlp.vocab would keep wrong norms for good. Docs keep their annotation: it stands
-    for what earlier components will set.
+    The docs are made with a separate pipeline without components. [initialize.before_init] runs
+    before lookups are loaded, and a vocab keeps the first NORM that it computes for a word, so
+    reading the corpus with nlp.vocab would keep wrong norms. Docs keep their annotation instead of
+    the annotation of earlier components.
 
-    Raises ValueError if the corpus cannot be read once and to its end, or has no docs.
+    Raises ValueError if the corpus can't be read once to its end, or has no docs.
     """
     config = nlp.config.interpolate()
     name = config["training"]["train_corpus"]
@@ -58,7 +58,7 @@ def training_docs(nlp: Language) -> Iterator[Doc]:
 
 
 def shard_pipeline(nlp: Language) -> Language:
-    """Make the pipeline that reads the shards of a training corpus, as `training_docs` would."""
+    """Make a pipeline that reads the shards of a training corpus, as `training_docs` would."""
     scratch = _make_scratch(nlp)
     scratch.initialize()
     return scratch
@@ -82,12 +82,12 @@ def _resolve_corpus(config: Config, name: str) -> Callable[[Language], Iterable[
         return corpus
     if _is_spacys(corpus):
         corpus = {**corpus, "augmenter": None}
-    # No other corpus is resolved, since another may have no path.
+    # Other corpora aren't resolved, since they may have no path.
     return registry.resolve({"corpus": corpus})["corpus"]
 
 
 def _check_files(config: Config, name: str) -> None:
-    """Raise an error that names the missing or first damaged file of a corpus of spaCy's reader."""
+    """Raise an error that names the missing or first damaged file of a spaCy corpus."""
     if registry.is_promise(config[name.split(".")[0]]):
         return  # a single function makes all corpora
     corpus = dot_to_object(config, name)
