@@ -1,1 +1,1 @@
-"""What a model makes of a corpus."""
+"""Explain what a model does on a corpus."""

@@ -3,7 +3,7 @@
 Chance is independent uniform hashing: each of the k hash functions of a table of n rows takes each
 of V symbols to any row with probability 1 / n. Hash functions are compared by position: two symbols
 collide in j hashes if exactly j of the k functions take both to the same row. A symbol is in
-collision if another one has the same rows, in all hashes.
+collision if another symbol has the same rows, in all hashes.
 """
 
 from math import comb, exp, expm1, inf, log1p, sqrt
@@ -15,12 +15,12 @@ from ..embed.unique_tokens import distinct_rows
 
 
 def unreached_by_chance(num_rows: int, num_draws: int) -> tuple[float, float]:
-    """Return mean and standard deviation of the rows that no draw falls on."""
+    """Return mean and standard deviation of the number of rows that no draw hits."""
     if num_rows == 1 or num_draws == 0:
         return (0.0 if num_draws else float(num_rows)), 0.0
-    # Logarithms, as the terms of large tables differ in digits that a float does not have.
+    # Logarithms, since the terms of large tables differ by less than a float's precision.
     log_one = num_draws * log1p(-1 / num_rows)
-    one = exp(log_one)  # a given row is not reached
+    one = exp(log_one)  # the probability that no draw hits a given row
     # Two rows depend on each other: (1 - 2 / n) / (1 - 1 / n)**2 = 1 - 1 / (n - 1)**2 a draw.
     log_ratio = num_draws * log1p(-((num_rows - 1) ** -2)) if num_rows > 2 else -inf
     covariance = one**2 * expm1(log_ratio)
@@ -94,12 +94,12 @@ def _log_alone(num_symbols: int, outcomes: float) -> float:
 def colliding_pairs(rows: numpy.ndarray) -> list[int]:
     """Count the pairs of symbols that collide in exactly j hashes, for j = 1, ..., K.
 
-    Sorting counts the pairs that agree in a given set of columns. The counts of all sets lead to
-    that of exactly j, by inclusion and exclusion. If no pair agrees in a set, the sets that contain
-    it are left out, so that few of the 2 ** K sets are looked at. Rows are (V, K).
+    Sorting counts the pairs that agree in a given set of columns. Inclusion and exclusion turns the
+    counts of all sets into the counts of exactly j. If no pair agrees in a set, its supersets are
+    skipped, so only few of the 2 ** K sets are visited. Rows are (V, K).
     """
     num_symbols, num_hashes = rows.shape
-    agreeing = [0] * (num_hashes + 1)  # by size of the set: pairs that agree in it, over all sets
+    agreeing = [0] * (num_hashes + 1)  # pairs that agree in a set, by the size of the set
     start = numpy.zeros(num_symbols, dtype="int64")
     num_rows = int(rows.max(initial=0)) + 1
     # Symbols, the groups of them that agree so far, the size of the set, and its next column.
@@ -120,11 +120,11 @@ def colliding_pairs(rows: numpy.ndarray) -> list[int]:
 
 
 def count_in_collision(rows: numpy.ndarray) -> int:
-    """Count the symbols whose rows (V, K) are, in the same order, those of another symbol."""
+    """Count the symbols whose rows (V, K), in order, are the rows of another symbol, too."""
     _, group_of = distinct_rows(rows.astype("uint64"))
     return int((numpy.bincount(group_of)[group_of] > 1).sum())
 
 
 def count_indistinguishable(rows: numpy.ndarray) -> int:
-    """Count the symbols whose rows (V, K) are, in some order, those of another symbol."""
+    """Count the symbols whose rows (V, K), in any order, are the rows of another symbol, too."""
     return count_in_collision(numpy.sort(rows, axis=1))

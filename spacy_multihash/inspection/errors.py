@@ -1,7 +1,7 @@
-"""The mistakes of a recognizer on a corpus: which there are, how sure it was, what training says.
+"""The mistakes of a recognizer on a corpus, its confidence, and what the training corpus says.
 
-A gold entity and a found one that overlap are one mistake: another label, other boundaries, or
-both. Each entity is in one mistake at most, and what is left over is missed or spurious. So
+A gold entity and a found entity that overlap are one mistake: another label, other boundaries, or
+both. Each entity is in one mistake at most, and all other entities are missed or spurious. So
 
     gold entities  = right + label + cut + both + missed
     found entities = right + label + cut + both + spurious
@@ -34,13 +34,13 @@ KINDS: Mapping[Kind, str] = {
     "spurious": "Spurious: no gold entity",
     "missed": "Missed: nothing found",
 }
-# From which confidence on a mistake may be one of the annotation.
+# Minimum confidence of a mistake to suspect the annotation.
 SURE = 0.9
-# Up to which share of their occurrences in training words are annotated rarely.
+# Words are rarely annotated if at most this share of their occurrences in training is.
 RARE = 0.1
 # Tokens to each side of a mistake, in docs without sentences or with long ones.
 _CONTEXT = 25
-# Neighbours of each kind, and the least share of words that one has in common.
+# Neighbours of each kind, and the minimum share of words in common.
 _NEIGHBOURS, _SHARED_WORDS = 3, 1 / 3
 _DOC_BATCH = 256
 _WINDOW = 3
@@ -48,7 +48,7 @@ _WINDOW = 3
 
 @dataclass(frozen=True)
 class Entity:
-    """An entity of a gold doc, or one that was found there, by the tokens of the gold doc."""
+    """An entity in a gold doc, or found there, by the tokens of the gold doc."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entity of training that is like another one, and how many have its words or shape."""
+    """A similar entity of training, and how many have its words or shape."""
 
     text: str
     label: str
@@ -68,26 +68,26 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake. One of both entities is None if it's spurious or missed.
+    """A mistake. Either entity is None if the mistake is spurious or missed.
 
-    confidence (Optional[float]): The probability of the found entity, or for a missed one that it
-        is no entity. None without probabilities.
-    seen (Optional[bool]): Whether the text of the entity (gold, or spurious) is that of an entity
-        of the training corpus. None without one.
-    same_words (tuple[Neighbour, ...]): The entities of training that have most words in common.
-    same_shape (tuple[Neighbour, ...]): A frequent one for each label of training entities whose
-        words have the same shapes, and the count of all of them.
-    is_suspect (bool): Whether the annotation may be wrong: the model is sure, and training rarely
-        has what is gold here.
-    explanation (Optional[Explanation]): What speaks for the found entity, or for the missed one.
+    confidence (Optional[float]): The probability of the found entity, or that a missed entity is no
+        entity. None without probabilities.
+    seen (Optional[bool]): Whether the training corpus has an entity with the same text as the gold
+        or spurious entity. None without a training corpus.
+    same_words (tuple[Neighbour, ...]): The training entities with most words in common.
+    same_shape (tuple[Neighbour, ...]): For the training entities whose words have the same
+        shapes, a frequent entity of each label, and their count.
+    is_suspect (bool): Whether the annotation may be wrong: the model is confident, and the gold
+        annotation is rare in training.
+    explanation (Optional[Explanation]): The reasons for the found entity, or for the missed one.
     """
 
     kind: Kind
     doc: int  # the number of the gold doc
     gold: Optional[Entity]
     found: Optional[Entity]
-    words: tuple[str, ...] = ()  # of its sentence, each with the blank behind it
-    first: int = 0  # the number of the first of them in the doc
+    words: tuple[str, ...] = ()  # of its sentence, each with trailing whitespace
+    first: int = 0  # the number of the first word in the doc
     gold_around: tuple[Entity, ...] = ()  # all entities of the sentence
     found_around: tuple[Entity, ...] = ()
     confidence: Optional[float] = None
@@ -109,11 +109,11 @@ class Mistake:
 class Mistakes:
     """The mistakes of a corpus.
 
-    mistakes (Sequence[Mistake]): The most confident ones first, or in the order of the docs if
-        there are no probabilities.
+    mistakes (Sequence[Mistake]): The most confident mistakes first, or in the order of the docs
+        without probabilities.
     gold, found, right (int): The numbers of entities.
-    confusion (Mapping[tuple[Optional[str], Optional[str]], int]): How often a gold label met a
-        found one, right ones included. None stands for no entity.
+    confusion (Mapping[tuple[Optional[str], Optional[str]], int]): The counts of gold and found
+        labels together, with right entities. None stands for no entity.
     """
 
     docs: Sequence[Doc]
@@ -136,14 +136,14 @@ def find_mistakes(
 ) -> Mistakes:
     """Find the mistakes that a pipeline makes on gold docs.
 
-    nlp (Language): The pipeline. A batch_ner or tagger_ner gives probabilities, spaCy's ner none.
-    gold (Iterable[Doc]): Docs with gold entities, which are kept. They are cut into tokens anew, as
-        in training.
+    nlp (Language): The pipeline. batch_ner and tagger_ner give probabilities, spaCy's ner doesn't.
+    gold (Iterable[Doc]): Docs with gold entities, which are kept. They're tokenized again, as in
+        training.
     train (Optional[Iterable[Doc]]): The training corpus, which is read once. None: no mistake is
         seen, unseen or suspect.
-    num_explained (int): How many mistakes are explained, the most confident ones first. The
+    num_explained (int): How many mistakes to explain, the most confident mistakes first. The
         recognizer reads a doc some hundred times for each.
-    sure (float): From which confidence on a mistake may be one of the annotation.
+    sure (float): The minimum confidence to suspect the annotation.
     show_progress (bool): Show progress on stderr, if that is a terminal.
 
     Raises ValueError if no component finds entities, or if no doc has gold annotation.
@@ -195,9 +195,9 @@ def find_mistakes(
 
 
 def entities_of(example: Example) -> tuple[list[Entity], list[Entity]]:
-    """List the gold entities of an example, and those found, by the tokens of the gold doc.
+    """List the gold and the found entities of an example, by the tokens of the gold doc.
 
-    An entity that was found on tokens whose gold annotation is missing is left out.
+    Entities that were found on tokens without gold annotation are left out.
     """
     doc = example.reference
     gold = [Entity(ent.start, ent.end, ent.label_, ent.text) for ent in doc.ents]
@@ -215,10 +215,10 @@ def entities_of(example: Example) -> tuple[list[Entity], list[Entity]]:
 def pair_entities(
     gold: Sequence[Entity], found: Sequence[Entity]
 ) -> list[tuple[Optional[Kind], Optional[Entity], Optional[Entity]]]:
-    """Pair gold entities with found ones of the same doc: (kind, gold, found), in their order.
+    """Pair gold and found entities of the same doc: (kind, gold, found), in order.
 
-    The kind of a right one is None. Of several that overlap, those with the same boundaries are
-    paired first, then those with the same label, then those that share most tokens.
+    The kind of a right entity is None. Among overlapping entities, those with the same boundaries
+    are paired first, then the same label, then the most tokens in common.
     """
     owners: dict[int, int] = {}
     for number, wanted in enumerate(gold):
@@ -266,7 +266,7 @@ def _in_sentence(
 
 
 class _Answer(NamedTuple):
-    """The probability that a recognizer gives an entity of a doc that it has read."""
+    """The probability that a recognizer gives an entity in a doc."""
 
     probability: float
     recognizer: str
@@ -279,7 +279,7 @@ def _ask(
 ) -> dict[tuple[int, Entity], _Answer]:
     """Ask all recognizers for the probabilities of entities, and keep the highest of each.
 
-    The components before each recognizer annotate the docs anew.
+    The components before each recognizer annotate the docs again.
     """
     entities: dict[int, list[Entity]] = defaultdict(list)
     for draft in drafts:
@@ -314,7 +314,7 @@ def _ask(
 
 
 def _with_probabilities(draft: Mistake, answers: Mapping[tuple[int, Entity], _Answer]) -> Mistake:
-    """Add the probabilities of both entities, and how confident the model is."""
+    """Add the probabilities of both entities, and the model's confidence."""
     entities: dict[str, Any] = {
         which: replace(entity, probability=answers[draft.doc, entity].probability)
         for which, entity in (("gold", draft.gold), ("found", draft.found))
@@ -328,12 +328,12 @@ def _with_probabilities(draft: Mistake, answers: Mapping[tuple[int, Entity], _An
 
 
 def _gives_probabilities(pipe: object) -> bool:
-    """Tell whether a component is a batch_ner without a beam, or a tagger_ner."""
+    """Return whether a component is a batch_ner without a beam, or a tagger_ner."""
     return hasattr(pipe, "score_spans") and getattr(pipe, "cfg", {}).get("beam_width", 1) == 1
 
 
 def _aligned(example: Example, entity: Entity) -> Optional[Key]:
-    """Find an entity of the gold doc in the predicted one, or return None."""
+    """Find an entity of the gold doc in the predicted doc, or return None."""
     span = example.reference[entity.start : entity.end]
     for aligned in example.get_aligned_spans_y2x([span]):
         return aligned.start, aligned.end, entity.label
@@ -345,7 +345,7 @@ def _tokens(doc: Doc, entity: Entity) -> Words:
 
 
 class _Training:
-    """What the training corpus has of entities, of some phrases, and of their shapes."""
+    """The entities of the training corpus, and the counts of some phrases and shapes."""
 
     def __init__(self, docs: Iterable[Doc], phrases: Iterable[Words]) -> None:
         """Count the entities of docs, and the occurrences of phrases."""
@@ -388,9 +388,9 @@ class _Training:
         )
 
     def _is_rare(self, draft: Mistake, words: Words) -> bool:
-        """Tell whether training rarely annotates these words as they are annotated here.
+        """Return whether training rarely annotates these words as the gold doc does.
 
-        Nothing is known of a missed entity whose words never occur in training.
+        If the words of a missed entity never occur in training, it isn't rare.
         """
         times = self.occurrences[words]
         if draft.gold is None:

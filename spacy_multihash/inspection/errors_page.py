@@ -21,9 +21,9 @@ from .explain_page import completeness_text, explanation_table, signed, visible
 from .page import Html, details, html_table, join, render_page, section, tag
 
 Tool = Literal["prodigy", "doccano"]
-# Groups of so few mistakes are open from the beginning.
+# Groups with this many mistakes or fewer are open at first.
 _FEW = 20
-# How many tokens and features a mistake's summary of its explanation names.
+# How many tokens and features to name in the summary of an explanation.
 _STRONGEST = 4
 _SUSPECT = "The annotation may be wrong"
 _SUSPECT_INTRO = (
@@ -51,7 +51,7 @@ mark { border-radius: .2rem; }
 def render_mistakes(found: Mistakes, *, limit: Optional[int] = None) -> Html:
     """Render mistakes as a fragment of a page: counts, labels, and the mistakes by kind and label.
 
-    limit (Optional[int]): Show so many mistakes of each kind, the first ones. None shows all.
+    limit (Optional[int]): How many mistakes of each kind to show. None shows all.
     """
     suspects = [mistake for mistake in found.mistakes if mistake.is_suspect]
     by_kind: dict[Kind, list[Mistake]] = {kind: [] for kind in KINDS}
@@ -99,7 +99,7 @@ def _intro(found: Mistakes) -> str:
 
 
 def count_rows(found: Mistakes) -> list[tuple[str, ...]]:
-    """Count the mistakes by label and kind: a row for each label, and one for all of them."""
+    """Count the mistakes by label and kind: a row for each label, and a row for all labels."""
     counts = Counter((mistake.entity.label, mistake.kind) for mistake in found.mistakes)
     right: Counter[str] = Counter()
     for (wanted, given), count in found.confusion.items():
@@ -190,13 +190,13 @@ def _soft(text: str) -> Html:
 
 
 def _percent(probability: float) -> str:
-    """Write a probability with as many digits as tell it from 0 and 1."""
+    """Format a probability with enough digits to tell it from 0 and 1."""
     percent = 100 * probability
     return "< 0.1 %" if percent < 0.1 else "> 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
 
 
 def _marked(words: Sequence[str], marks: Iterable[tuple[int, int, str, str]]) -> Html:
-    """Write words with marks: start, end, label and class of each, none of which overlap."""
+    """Write words with marks: start, end, label and class of each. Marks must not overlap."""
     parts: list[str] = []
     done = 0
     for start, end, label, class_ in sorted(marks):
@@ -212,7 +212,7 @@ def _marked(words: Sequence[str], marks: Iterable[tuple[int, int, str, str]]) ->
 
 
 def _training(mistake: Mistake) -> Html:
-    """Say what training has that is like the entity."""
+    """Describe similar entities in training."""
     parts = [
         f"{title}: {'; '.join(map(_neighbour, some))}"
         for title, some in (("same words", mistake.same_words), ("same shape", mistake.same_shape))
@@ -226,7 +226,7 @@ def _neighbour(each: Neighbour) -> str:
 
 
 def _explanation(mistake: Mistake, explanation: Explanation) -> Html:
-    """Name what speaks most for a found entity, or against a missed one, and show all numbers."""
+    """Name the main reasons for a found entity, or against a missed entity; show all numbers."""
     is_found = mistake.found is not None
     sign = 1 if is_found else -1
     cells = [
@@ -241,7 +241,7 @@ def _explanation(mistake: Mistake, explanation: Explanation) -> Html:
 
 
 def render_side_by_side(examples: Sequence[Example], title: str) -> bytes:
-    """Render docs as an HTML page: gold entities beside found ones, right and wrong ones marked."""
+    """Render docs as an HTML page: gold beside found entities, marked as right or wrong."""
     rows = []
     for example in examples:
         gold, found = entities_of(example)
@@ -270,11 +270,11 @@ def render_side_by_side(examples: Sequence[Example], title: str) -> bytes:
 
 
 def json_records(found: Mistakes, tool: Tool) -> Iterator[dict[str, Any]]:
-    """Yield a record for each doc with mistakes, with its gold entities, to mend them.
+    """Yield a record for each doc with mistakes, with its gold entities, to fix them.
 
-    Docs with the most confident mistakes come first. `convert` reads what the tools export.
+    Docs with the most confident mistakes come first. `convert` reads the exports of both tools.
 
-    tool (Tool): "prodigy" has entities as "spans", and "doccano" as "label".
+    tool (Tool): "prodigy" writes entities as "spans", and "doccano" as "label".
     """
     by_doc: dict[int, list[Mistake]] = defaultdict(list)
     for mistake in found.mistakes:

@@ -1,10 +1,10 @@
-"""What makes a recognizer find an entity: its log-odds when something is taken as unknown.
+"""Why a recognizer finds an entity: its log-odds when features are unknown.
 
-A feature of a token counts for as much as the entity's log-odds, log(p / (1 - p)), fall when the
-token's symbol is replaced by one that no corpus has, and a token for as much as they fall when all
-its features are. Where tables are hashed, an unknown symbol falls on rows of others: several are
-tried, and their log-odds averaged. Probabilities themselves would saturate: from 0.9999 to 0.99 is
-a long way, and from 0.5 to 0.4901 a short one. Nothing is printed.
+The effect of a token's feature is how far the entity's log-odds, log(p / (1 - p)), fall if an
+unknown symbol replaces its symbol. The effect of a token is how far they fall if all its features
+are unknown. In hashed tables, unknown symbols share rows with other symbols, so several are tried,
+and their log-odds averaged. Probabilities themselves would saturate: from 0.9999 to 0.99 is a long
+way, and from 0.5 to 0.4901 a short one. Nothing is printed.
 """
 
 from collections import defaultdict
@@ -29,16 +29,16 @@ from .unknown import UnknownSymbols, features_of
 Key = tuple[int, int, str]
 # Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.
 Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], numpy.ndarray]
-# A doc, the tokens whose symbols are unknown, and the entities that are asked about.
+# A doc, the tokens whose symbols are unknown, and the entities to ask about.
 Variant = tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]
 Where = Literal["everywhere", "in the entity"]
-# Docs of a corpus that are asked about at once, and tokens, unless one doc has more.
+# Docs of a corpus to ask about at once, and their tokens, unless one doc has more.
 _BATCH, _TOKENS = 128, 20_000
-# A difference of log-odds that is smaller is not worth a share.
+# A smaller difference of log-odds is too small for a share.
 _SMALL = 0.01
-# Log-odds farther from 0 count as these. float64 hardly tells such probabilities from 0 or 1.
+# Limit of log-odds. float64 hardly tells more extreme probabilities from 0 or 1.
 MAX_LOG_ODDS = 36.0
-# Unknown symbols that are tried where tables are hashed.
+# How many unknown symbols to try if tables are hashed.
 _DRAWS = 4
 EVERYWHERE: Where = "everywhere"
 IN_ENTITY: Where = "in the entity"
@@ -47,19 +47,19 @@ IN_ENTITY: Where = "in the entity"
 class Explained(NamedTuple):
     """A pipeline to explain."""
 
-    ask: Ask  # its recognizer
-    features: Mapping[str, Column]  # the attribute that each is read from, or its own name
-    draws: int  # how many unknown symbols are tried
+    ask: Ask  # the recognizer
+    features: Mapping[str, Column]  # the attribute of each feature, or its own name
+    draws: int  # how many unknown symbols to try
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one entity's probability depends on, in log-odds (natural units).
+    """What the probability of an entity depends on, in log-odds (natural units).
 
-    by_feature (tuple[tuple[float, ...], ...]): (T, A), by how much the log-odds fall if a feature
-        of a token is unknown.
-    by_token (tuple[float, ...]): (T,), by how much they fall if all features of a token are.
-    together (float): By how much they fall if all features of all T tokens are.
+    by_feature (tuple[tuple[float, ...], ...]): (T, A), how far the log-odds fall if a feature of a
+        token is unknown.
+    by_token (tuple[float, ...]): (T,), how far they fall if all features of a token are unknown.
+    together (float): How far they fall if all features of all T tokens are unknown.
     """
 
     text: str
@@ -70,9 +70,9 @@ class Explanation:
     probability: float
     log_odds: float
     features: tuple[str, ...]  # (A,)
-    tokens: tuple[int, ...]  # (T,), those around the entity, and its own
+    tokens: tuple[int, ...]  # (T,), around the entity and in it
     words: tuple[str, ...]  # (T,), their texts
-    texts: tuple[str, ...]  # of all tokens of the doc, each with the blank behind it
+    texts: tuple[str, ...]  # of all tokens of the doc, with trailing whitespace
     by_feature: tuple[tuple[float, ...], ...]
     by_token: tuple[float, ...]
     together: float
@@ -91,11 +91,11 @@ class Effect:
     """How much a feature counts for the gold entities of a corpus."""
 
     label: Optional[str]  # None for all labels
-    part: str  # "all" entities, those "seen" in training, or "unseen" ones
+    part: str  # "all", "seen" or "unseen" entities
     feature: str
-    where: Where  # where it is taken as unknown
-    mean: float  # by how much their log-odds fall
-    error: Optional[float]  # the standard error of the mean, None for one entity
+    where: Where  # where it's unknown
+    mean: float  # how far their log-odds fall
+    error: Optional[float]  # the standard error of the mean, None for a single entity
     entities: int
 
 
@@ -108,11 +108,11 @@ def log_odds(probabilities: numpy.ndarray) -> numpy.ndarray:
 
 
 def prepare(nlp: Language, name: str) -> Explained:
-    """Find what a recognizer's probabilities depend on.
+    """Find the features that a recognizer's probabilities depend on.
 
     name (str): The component, a batch_ner or tagger_ner.
 
-    Raises ValueError if it embeds no attributes of tokens.
+    Raises ValueError if it doesn't embed attributes of tokens.
     """
     recognizer: Any = nlp.get_pipe(name)
     models = [*(pipe.model for pipe in upstream_of(nlp, name)), recognizer.model]
@@ -131,14 +131,14 @@ def prepare(nlp: Language, name: str) -> Explained:
 def explain(
     explained: Explained, doc: Doc, keys: Sequence[tuple[Key, bool]], *, window: int
 ) -> Iterator[Explanation]:
-    """Explain entities of a doc, one after the other, whenever one is asked for.
+    """Explain entities of a doc, one by one, as you iterate.
 
-    The recognizer reads the whole doc for each feature of each token around an entity, so that the
-    time grows with the length of the doc times the number of entities.
+    The recognizer reads the whole doc for each feature of each token around an entity, so the time
+    grows with the length of the doc times the number of entities.
 
-    doc (Doc): The doc, with what the components before the recognizer have set.
+    doc (Doc): The doc, annotated by the components before the recognizer.
     keys (Sequence[tuple[Key, bool]]): The entities, and whether the pipeline finds them.
-    window (int): How many tokens to either side are looked at.
+    window (int): How many tokens to look at on either side.
     """
     check_whole("explain", "window", window, 0)
     texts = tuple(token.text_with_ws for token in doc)
@@ -183,12 +183,12 @@ def explain_corpus(
     examples: Iterable[tuple[Doc, Sequence[Key]]],
     known: Optional[KnownEntities] = None,
 ) -> list[Effect]:
-    """Measure how much each feature counts for the entities of a corpus.
+    """Measure the effect of each feature on the entities of a corpus.
 
-    examples (Iterable[tuple[Doc, Sequence[Key]]]): Docs, with what the components before the
-        recognizer have set, and the gold entities of each.
-    known (Optional[KnownEntities]): The entities of the training corpus. None tells no seen
-        entities from unseen ones.
+    examples (Iterable[tuple[Doc, Sequence[Key]]]): Docs, annotated by the components before the
+        recognizer, and the gold entities of each.
+    known (Optional[KnownEntities]): The entities of the training corpus, to tell seen from unseen
+        entities, or None.
     """
     falls: dict[tuple[Optional[str], str], list[numpy.ndarray]] = defaultdict(list)
     wheres = (EVERYWHERE, IN_ENTITY)
@@ -238,7 +238,7 @@ def _ask_variants(
     explained: Explained,
     variants: Sequence[Variant],
 ) -> list[numpy.ndarray]:
-    """Return log-odds of entities of docs with something unknown, averaged over the symbols."""
+    """Return log-odds of entities with unknown symbols, averaged over the symbols."""
     asked: list[tuple[int, Any, Sequence[Key]]] = [
         (number, UnknownSymbols(doc, unknown, draw), keys)
         for number, (doc, unknown, keys) in enumerate(variants)

@@ -6,9 +6,9 @@ from html import escape
 from .explain import Explanation
 from .page import Html, html_table, join, render_page, tag
 
-# Of what speaks for an entity, and against it.
+# The colours of effects for and against an entity.
 _FOR, _AGAINST = "0, 114, 178", "230, 159, 0"
-# Tokens of the text that are shown on each side of those that were looked at.
+# How many tokens to show on each side of the explained tokens.
 TOKENS_AROUND = 300
 _STYLE = Html("""<style>
 .text { white-space: pre-wrap; }
@@ -43,7 +43,7 @@ def render_explanations(explanations: Sequence[Explanation]) -> bytes:
 
 
 def completeness_text(each: Explanation) -> str:
-    """Say how much of the fall all tokens explain together."""
+    """Say how much of the fall of log-odds all tokens explain together."""
     verb = "rise" if signed(each.together, 2).startswith("-") else "fall"
     text = (
         f"With all of these unknown, the log-odds {verb} by {abs(each.together):.2f}. The tokens, "
@@ -54,7 +54,7 @@ def completeness_text(each: Explanation) -> str:
 
 
 def explanation_table(each: Explanation) -> Html:
-    """Make a table of tokens and features, coloured by how much each counts."""
+    """Make a table of tokens and features, coloured by their effects."""
     scale = _scale(each)
     rows = [
         [
@@ -86,7 +86,7 @@ def _section(each: Explanation) -> Html:
 
 
 def _text_of(each: Explanation) -> Html:
-    """Write the text of the doc, with the numbers of the tokens that were looked at."""
+    """Write the text of the doc, with the numbers of the explained tokens."""
     scale, first, behind = _scale(each), each.tokens[0], each.tokens[-1] + 1
     before = each.texts[max(first - TOKENS_AROUND, 0) : first]
     after = each.texts[behind:][:TOKENS_AROUND]

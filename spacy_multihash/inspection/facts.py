@@ -1,4 +1,4 @@
-"""What is counted of a corpus before settings are recommended for it. Nothing is decided here."""
+"""Count a corpus to recommend settings for it. Nothing is decided here."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from ..embed.unique_tokens import find_unique
 from ..tables.set_tables import DOC_BATCH, count_corpus
 from ..tables.tables import Table
 
-# Reads the examples of a corpus from the first one on, each time it is called.
+# Reads the examples of a corpus from the start, each time it's called.
 ExampleReader = Callable[[], Iterable[Example]]
 
 
@@ -25,10 +25,10 @@ ExampleReader = Callable[[], Iterable[Example]]
 class FeatureFacts:
     """A feature in a corpus."""
 
-    symbols: int  # distinct ones in TRAIN
-    unknown_tokens: float  # the share of tokens of DEV of which TRAIN has no symbol
+    symbols: int  # distinct symbols in TRAIN
+    unknown_tokens: float  # the share of tokens of DEV whose symbols TRAIN lacks
     unknown_entities: float  # the share of entities of DEV that have such a token
-    top_share: float  # the share of TRAIN that is the most frequent symbol
+    top_share: float  # the share of the most frequent symbol in TRAIN
 
 
 @dataclass(frozen=True)
@@ -41,28 +41,28 @@ class VectorFacts:
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """What settings are recommended by."""
+    """The facts that settings are recommended by."""
 
     train_docs: int
     train_tokens: int
     train_entities: int
     dev_tokens: int
     dev_entities: int
-    shaped: float  # tokens of TRAIN with a capital or a digit; of others, SHAPE is the length
+    shaped: float  # tokens of TRAIN with a capital or a digit; SHAPE of others is their length
     features: dict[str, FeatureFacts]
-    vectors: Optional[VectorFacts] = None  # where vectors are given
+    vectors: Optional[VectorFacts] = None  # if there are vectors
 
 
 def count_facts(
     train: ExampleReader, dev: ExampleReader, attrs: Sequence[str], vocab: Vocab
 ) -> CorpusFacts:
-    """Count what settings are recommended by.
+    """Count the facts that settings are recommended by.
 
-    Attributes are those of the tokens that a pipeline is trained on, and entities those of the gold
-    annotation that align with these tokens.
+    Attributes are read from the tokens that a pipeline is trained on. Entities are gold entities
+    that align with these tokens.
 
-    attrs (Sequence[str]): The features to count. SHAPE is one of them.
-    vocab (Vocab): The vocab of the docs. If it has vectors, words with one are counted.
+    attrs (Sequence[str]): The features to count, including SHAPE.
+    vocab (Vocab): The vocab of the docs. If it has vectors, words with a vector are counted.
 
     Raises ValueError if a corpus has no tokens or no entities.
     """
@@ -93,7 +93,7 @@ def count_facts(
 
 @dataclass
 class _Tally:
-    """What has been counted of a corpus: sizes, and what is unknown of each feature."""
+    """The counts of a corpus: sizes, and unknown symbols of each feature."""
 
     docs: int = 0
     tokens: int = 0
@@ -103,7 +103,7 @@ class _Tally:
 
 
 def _tally(what: str, read: ExampleReader, tables: Mapping[str, Table]) -> _Tally:
-    """Count a corpus, and what TRAIN's tables of features lack of it."""
+    """Count a corpus, and the symbols of each feature that TRAIN's tables lack."""
     tally = _Tally()
     for examples in minibatch(read(), DOC_BATCH):
         docs = [example.x for example in examples]
@@ -131,7 +131,7 @@ def _tally(what: str, read: ExampleReader, tables: Mapping[str, Table]) -> _Tall
 
 
 def _known(docs: Sequence[Doc], name: str, table: Table) -> numpy.ndarray:
-    """Tell of which tokens a table has a symbol, (N,) bool."""
+    """Return which tokens have a symbol in a table, (N,) bool."""
     feature = parse_feature(name)
     if feature is None:
         ids = numpy.concatenate([doc.to_array([attr_id(name)]).ravel() for doc in docs])

@@ -26,15 +26,15 @@ from .symbols import DocReader, DocSymbols, Symbols
 
 SortBy = Literal["importance", "norm"]
 
-# Frequent symbols times hashes, divided by rows.
+# Advised load: frequent symbols times hashes, divided by rows.
 LOAD = 2
 # Rows of importance parameters for each frequent symbol. By chance, about one symbol in ten then
-# shares its row with another frequent one.
+# shares its row with another frequent symbol.
 IMPORTANCE_ROWS = 10
-# An importance that training has hardly changed. Where it starts near zero, the standard deviation
-# is a tenth of this.
+# Training has hardly changed an importance below this. Where it starts near zero, its standard
+# deviation is a tenth of this.
 NEAR_ZERO = 0.005
-_BATCH = 2**14  # symbols that are embedded at a time
+_BATCH = 2**14  # symbols to embed at once
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,14 @@ class SymbolImportance:
 
     text (str): The symbol, or the symbols of an n-gram's tokens with blanks between them.
     parameters (list[float]): Its k importance parameters.
-    importance (float): The mean of the absolute values of its parameters. It depends on the scale
-        of the components: with half of it, and components twice as long, vectors are the same.
+    importance (float): The mean absolute value of its parameters. It depends on the scale of the
+        components: with half of it, and components twice as long, vectors are the same.
     norm (float): The Euclidean norm of its vector, the weighted components put together.
-    sharing (int): The other symbols of the corpus that have its row of importance parameters.
-    labels (dict[str, float]): How much an n-gram speaks for each label, where a text classifier is
-        linear: what the n-gram adds to the score of a label, before the softmax or the logistic
-        function. If the model averages the vectors of n-grams, that is divided by their number.
-        Where labels exclude each other, only differences between them matter: the mean over all
-        labels is subtracted. Empty for other models.
+    sharing (int): How many other symbols of the corpus have the same row of importance parameters.
+    labels (dict[str, float]): If a text classifier is linear, what the n-gram adds to the score of
+        each label, before the softmax or the logistic function. If the model averages the vectors
+        of n-grams, that is divided by their number. If labels exclude each other, only differences
+        between them matter, so the mean over all labels is subtracted. Empty for other models.
     """
 
     text: str
@@ -68,27 +67,27 @@ class RowAdvice:
     """The rows of a weighted hash embedding, and a rule of thumb for them."""
 
     rows: int  # of component vectors
-    advised: int  # two symbols and hashes a row
+    advised: int  # symbols times hashes, two for each row
     importance_rows: int
     advised_importance: int  # ten for each frequent symbol
 
 
 @dataclass(frozen=True)
 class EmbeddingImportance:
-    """What is important to an embedding.
+    """The importance of symbols in an embedding.
 
     attr (str): The attribute, or its n-grams.
     seed (int): Hash seed of the component vectors.
-    num_sharing (int): The symbols that share their row of importance parameters with another.
-    num_frequent (int): The symbols that occur at least min_freq times. All that follows is limited
-        to them.
+    num_sharing (int): The symbols that share their row of importance parameters.
+    num_frequent (int): The symbols that occur at least min_freq times. All other fields below only
+        count these.
     num_near_zero (int): The frequent symbols whose importance is below 0.005. If it started near
         zero, training has hardly changed it.
     num_important (int): The important symbols, |T_imp| of the paper. Their importance is at least
         the given share of the mean.
-    collisions (Collisions): The important symbols that are in collision.
+    collisions (Collisions): The collisions of important symbols.
     largest, smallest (list[SymbolImportance]): The symbols with the largest and the smallest
-        importance, or norm. Of equal ones, the most frequent comes first.
+        importance, or norm. In ties, the most frequent symbol comes first.
     """
 
     component: str
@@ -116,7 +115,7 @@ class Ranking:
         their initial importance, which is near 0 by default.
     share (float): A symbol is important if its importance is at least this share of the mean.
 
-    Raises ValueError for a number that is out of range.
+    Raises ValueError if a number is out of range.
     """
 
     sort: SortBy = "importance"
@@ -141,17 +140,17 @@ def symbol_importance(
 ) -> list[EmbeddingImportance]:
     """List the symbols of a corpus with the largest and the smallest importance parameters.
 
-    As in Table 4 of Svenstrup et al. 2017, for each weighted hash embedding of a pipeline.
+    For each weighted hash embedding of a pipeline, as in Table 4 of Svenstrup et al. 2017.
 
     nlp (Language): The trained pipeline.
-    make_docs (DocReader): Reads the docs of the corpus, made with the vocab of the pipeline, from
-        the first on each time: once to count, and again to write n-grams as texts.
+    make_docs (DocReader): Reads the docs of the corpus from the start, with the pipeline's vocab.
+        It's called once to count, and again to write n-grams as texts.
     ranking (Ranking): Which symbols are listed.
-    component (Optional[str]): Name of the component to look into. None for all.
-    RETURNS (list[EmbeddingImportance]): One for each embedding.
+    component (Optional[str]): Name of the component. None for all.
+    RETURNS (list[EmbeddingImportance]): An item for each embedding.
 
-    Raises ValueError if there is no such component, no weighted hash embedding, none whose
-    importance is trained, or no symbol that is frequent enough.
+    Raises ValueError if there is no such component, no weighted hash embedding with trained
+    importance, or no symbol that is frequent enough.
     """
     return rank_symbols(nlp, DocSymbols(make_docs, nlp.vocab), ranking, component=component)
 
@@ -159,14 +158,14 @@ def symbol_importance(
 def rank_symbols(
     nlp: Language, symbols: Symbols, ranking: Ranking, *, component: Optional[str] = None
 ) -> list[EmbeddingImportance]:
-    """List symbols as `symbol_importance` does, wherever the docs of the corpus are read."""
+    """List symbols as `symbol_importance` does, from any source of symbols."""
     embeddings = find_trained(nlp, component)
     counts = symbols.count(embedding.components for embedding in embeddings)
     return [_rank(nlp, each, symbols, counts[each.components], ranking) for each in embeddings]
 
 
 def find_trained(nlp: Language, component: Optional[str] = None) -> list[WeightedEmbedding]:
-    """Find the weighted hash embeddings of one component, or of all, whose importance is trained.
+    """Find the weighted hash embeddings with trained importance, of one component or of all.
 
     Raises ValueError if there are none, or no such component.
     """
@@ -203,7 +202,7 @@ def _rank(
     table = embedding.components
     rows = rows_of(cast(EmbeddingTable, embedding.importance).layer, counts.keys)[:, 0]
     _, row, sizes = numpy.unique(rows, return_inverse=True, return_counts=True)
-    sharing = sizes[row] - 1  # the other symbols that have the row of each, (V,)
+    sharing = sizes[row] - 1  # how many others have the symbol's row, (V,)
     is_frequent = counts.counts >= ranking.min_freq
     if not is_frequent.any():
         raise ValueError(
@@ -257,7 +256,7 @@ def _rank(
 def _label_scores(
     nlp: Language, embedding: WeightedEmbedding, ids: numpy.ndarray
 ) -> list[dict[str, float]]:
-    """Tell how much each symbol (T,) speaks for each label, if the model is linear."""
+    """Return the score of each symbol (T,) for each label, if the model is linear."""
     output = linear_output(nlp, embedding)
     if output is None:
         return [{} for _ in ids]
@@ -273,8 +272,8 @@ def _label_scores(
 def advise_rows(embedding: WeightedEmbedding, num_frequent: int) -> RowAdvice:
     """Give the sizes of an embedding's tables, and a rule of thumb for them.
 
-    Only frequent symbols count: the importance of others stays small, and so does what they change
-    in the rows that they share.
+    Only frequent symbols count: the importance of others stays small, and so do their changes to
+    the rows that they share.
     """
     components, importance, _ = embedding
     importance = cast(EmbeddingTable, importance)

@@ -1,4 +1,4 @@
-"""HTML pages of reports: one file that needs no network, for screens and phones, light and dark.
+"""HTML pages of reports: one file without network access, for any screen, light and dark.
 
 A page is made of parts, each a piece of HTML. Plain strings are escaped, and `Html` is not:
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Union
 
-# Browsers load nothing from elsewhere, and run no script, whatever a text of a corpus contains.
+# Browsers load nothing from elsewhere, and run no scripts, whatever a corpus contains.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _STYLE = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1b1f24; --soft: #59636e; --line: #d8dee4;
@@ -68,7 +68,7 @@ _ROOM = (46, 14, 16, 40)
 
 
 class Html(str):
-    """Text that is HTML already, and isn't escaped."""
+    """Text that's already HTML, and isn't escaped."""
 
     __slots__ = ()
 
@@ -82,7 +82,7 @@ def to_html(part: Part) -> Html:
 
 
 def join(*parts: Part) -> Html:
-    """Put parts after each other, plain strings escaped."""
+    """Concatenate parts, with plain strings escaped."""
     return Html("".join(map(to_html, parts)))
 
 
@@ -105,9 +105,9 @@ def details(summary: str, *parts: Part) -> Html:
 def html_table(
     header: Sequence[Part], rows: Sequence[Sequence[Part]], *, caption: str = "", aligns: str = "l"
 ) -> Html:
-    """Make a table, which scrolls by itself on a narrow screen. The first column heads its row.
+    """Make a table, which scrolls by itself on a narrow screen. The first column has row headers.
 
-    aligns (str): "l" or "r" for each column. Further columns are of numbers, on the right.
+    aligns (str): "l" or "r" for each column. Further columns are right-aligned.
     """
     sides = aligns.ljust(len(header), "r")
 
@@ -125,7 +125,7 @@ def html_table(
 
 
 def share_bar(share: float) -> Html:
-    """Draw a share, 0 to 1, as a bar. A number beside it says the same."""
+    """Draw a share, 0 to 1, as a bar, to show beside its number."""
     width = 100 * min(max(share, 0.0), 1.0)
     return Html(
         f'<span class="bar" aria-hidden="true"><span style="width:{width:.1f}%"></span></span>'
@@ -133,7 +133,7 @@ def share_bar(share: float) -> Html:
 
 
 def code_block(code: str) -> Html:
-    """Show code or a command as it is, to copy."""
+    """Show code or a command to copy."""
     return tag("pre", tag("code", code))
 
 
@@ -143,7 +143,7 @@ def line_chart(
     """Draw one or two lines, each with its name, over numbers from 0 to 100.
 
     series (Mapping): The points (x, y) of each line by name, x ascending from 0.
-    description (str): What the chart says, for those who can't see it.
+    description (str): What the chart says, for people who can't see it.
     """
     left, top, right, bottom = _ROOM
     last = max(points[-1][0] for points in series.values()) or 1
@@ -206,7 +206,7 @@ def render_page(title: str, *parts: Part, lang: str = "en") -> bytes:
 </main></body>
 </html>
 """
-    # A lone surrogate, as of broken input, has no UTF-8.
+    # A lone surrogate, as in broken input, has no UTF-8.
     return page.encode("utf8", "xmlcharrefreplace")
 
 

@@ -1,4 +1,4 @@
-"""Choose the settings of `init-config ner` from what was counted in a corpus.
+"""Choose the settings of `init-config ner` from the counts of a corpus.
 
 Pure functions: nothing is read, trained or written.
 """
@@ -18,31 +18,31 @@ SLICES = ("LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-4:]")
 NGRAMS = "LOWER{3,5}"
 CANDIDATES = (*BASE, *SLICES, NGRAMS)
 
-# Slices score higher than n-grams on corpora of 300 sentences, and more evenly on those of 1,000,
-# with these settings of training (docs/results.md).
+# With these training settings, slices score higher than n-grams on corpora of 300 sentences, and
+# more evenly on corpora of 1,000 (docs/results.md).
 FEW_TOKENS = 25_000
 FEW_BATCH_WORDS, FEW_PATIENCE = 200, 600
 # A feature is constant if this share of tokens has one value.
 CONSTANT = 0.99
-# SHAPE says nothing if fewer tokens have a capital or a digit.
+# SHAPE isn't informative if fewer tokens have a capital or a digit.
 MIN_SHAPED = 0.01
-# A feature with this share of NORM's number of values says nothing else.
+# A feature isn't informative if it has at least this share of NORM's number of values.
 SAME_AS_WORD = 0.9
 # N-grams pay if NORM is unknown in this share of tokens.
 MIN_UNKNOWN_TOKENS = 0.02
-# Without n-grams, slices pay if NORM is unknown in this share of entities, and if a slice is known
-# in half of these.
+# Without n-grams, slices pay if NORM is unknown in this share of entities, and if half of these
+# have a known slice.
 MIN_UNKNOWN_ENTITIES = 0.2
-# More features are dropped before more symbols than this share a row of a hashed table.
+# Features are dropped before a hashed table has more than this many symbols per row.
 MAX_LOAD = 20
-# Static vectors pay if this share of words has one.
+# Static vectors pay if they have this share of words.
 MIN_WORDS_WITH_VECTOR = 0.5
-# Batches have at most so many words, and an epoch has at least so many batches.
+# Maximum words per batch, and minimum batches per epoch.
 MAX_BATCH_WORDS, MIN_BATCHES = 1000, 50
-# At most this share of hashed symbols should collide in all hashes.
+# Maximum share of hashed symbols that collide in all hashes.
 MAX_COLLISIONS = 0.01
 MIN_HASHES, MAX_HASHES = 2, 4
-# Smaller tables, unless there are fewer symbols, tell too little.
+# Smaller tables aren't worth it, unless there are fewer symbols.
 MIN_ROWS = 100
 # Most n-grams are rare, and each row takes time in training.
 MAX_NGRAM_ROWS = 30_000
@@ -54,9 +54,9 @@ class Settings:
 
     rows, num_hashes (tuple[int, ...]): For each feature if symbols are hashed. None if each symbol
         has a row.
-    max_rows (int): The most rows of a table if each frequent symbol has one. None: no limit.
+    max_rows (int): Maximum rows of a table if each frequent symbol has a row. None: no limit.
     batch_words (int): The final batch size.
-    patience (int): None is the config's own.
+    patience (int): None keeps the config's own.
     """
 
     attrs: tuple[str, ...]
@@ -73,9 +73,9 @@ def recommend(
 ) -> tuple[Settings, list[str]]:
     """Choose settings for a corpus, and give a reason for each in one line.
 
-    facts (CorpusFacts): What was counted, of all CANDIDATES.
-    max_size (int): The most parameters that the tables may have together.
-    vectors (str): The name of the static vectors that were counted.
+    facts (CorpusFacts): The counts of all CANDIDATES.
+    max_size (int): Maximum number of parameters of all tables.
+    vectors (str): The name of the counted static vectors.
 
     Raises ValueError if even the smallest tables have more than max_size parameters.
     """
@@ -104,12 +104,12 @@ def recommend(
 
 
 def has_few_tokens(facts: CorpusFacts) -> bool:
-    """Tell whether a corpus is as small as the cut ones that settings for few were chosen on."""
+    """Return whether a corpus is small enough for the settings for few tokens."""
     return facts.train_tokens <= FEW_TOKENS
 
 
 def judge_feature(facts: CorpusFacts, name: str) -> tuple[bool, str]:
-    """Tell whether a feature is worth its table, and why."""
+    """Return whether a feature is worth its table, and why."""
     feature, word = facts.features[name], facts.features[WORD]
     unknown = (
         f"unknown in {_percent(feature.unknown_tokens)} of dev tokens and "
@@ -187,7 +187,7 @@ def choose_tables(
 
 
 def row_limit(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> Optional[int]:
-    """Return the most rows of all tables if each symbol has a row, None for no limit."""
+    """Return the total rows if each symbol has a row, None for no limit."""
     is_large = any(features[name].symbols >= MAX_NGRAM_ROWS for name in attrs)
     return MAX_NGRAM_ROWS if is_large and any(map(has_bags, attrs)) else None
 
@@ -223,7 +223,7 @@ def hash_settings(
 
 
 def collisions(num_symbols: int, num_rows: int, num_hashes: int) -> float:
-    """Return the share of symbols whose rows are by chance, in any order, those of another."""
+    """Return the share of symbols that have, by chance and in any order, another symbol's rows."""
     outcomes = joint_range(num_rows, num_hashes) / factorial(num_hashes)
     return collision_probability(num_symbols, max(outcomes, 1.0))
 
@@ -237,13 +237,13 @@ def fewest_hashes(num_symbols: int, num_rows: int) -> int:
 
 
 def has_bags(name: str) -> bool:
-    """Tell whether a token may have several symbols of a feature, such as n-grams."""
+    """Return whether a token may have several symbols of a feature, as with n-grams."""
     feature = parse_feature(name)
     return feature is not None and feature.has_bags
 
 
 def _rows_for_max_hashes(num_symbols: int) -> int:
-    """Return as many rows as symbols, or as many as the most hashes need to tell them apart."""
+    """Return the rows that the most hashes need to tell symbols apart, at least one per symbol."""
     rows = num_symbols
     while collisions(num_symbols, rows, MAX_HASHES) > MAX_COLLISIONS:
         rows += 1

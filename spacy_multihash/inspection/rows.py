@@ -1,6 +1,6 @@
-"""Which rows the symbols of a corpus fall on, how full and large tables are, and what collides.
+"""The rows of a corpus's symbols, collisions, and the load and size of tables.
 
-chance.py says when two symbols collide, and what is expected by chance.
+chance.py defines collisions, and their numbers expected by chance.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -33,8 +33,8 @@ from .chance import (
 from .symbols import count_for_tables, counts_of_tables, find_ngram_texts, symbol_text
 
 FLOAT_BYTES = 4
-SYMBOL_BYTES = 8 + 4  # of a key and of its row, as MultiEmbed keeps them
-MAX_EXAMPLES = 5  # of the symbols that share rows with a word
+SYMBOL_BYTES = 8 + 4  # a key and its row in MultiEmbed
+MAX_EXAMPLES = 5  # symbols that share rows with a word
 # A count is suspicious if it differs from its mean by more than MAX_SDS standard deviations plus
 # SLACK. Where the mean is next to 0, so is the standard deviation.
 MAX_SDS = 5
@@ -67,7 +67,7 @@ def model_size(*models: Model) -> Optional[Size]:
 
 
 def input_width(model: Model) -> Optional[int]:
-    """Return the number of tokens that a vector of a model's encoder depends on, its own included.
+    """Return how many tokens a vector of a model's encoder depends on, with its own token.
 
     None for a model without an IteratedDilatedEncoder or a MaxoutWindowEncoder of this package.
     """
@@ -84,13 +84,13 @@ def input_width(model: Model) -> Optional[int]:
 
 
 def table_size(num_rows: int, width: int, further_bytes: int = 0) -> Size:
-    """Return the size of a table of rows, and of what is kept with it."""
+    """Return the size of a table of rows, and of the data kept with it."""
     return Size(num_rows * width, num_rows * width * FLOAT_BYTES + further_bytes)
 
 
 @dataclass(frozen=True)
 class Count:
-    """A count, with its mean and standard deviation by chance. None where rows are looked up."""
+    """A count, with its mean and standard deviation by chance. None for lookups."""
 
     actual: int
     mean: Optional[float] = None
@@ -98,7 +98,7 @@ class Count:
 
     @property
     def is_suspicious(self) -> bool:
-        """Tell whether chance would hardly ever lead so far from the mean."""
+        """Return whether the count is too far from the mean to be chance."""
         if self.mean is None or self.sd is None:
             return False
         return abs(self.actual - self.mean) > MAX_SDS * self.sd + SLACK
@@ -109,14 +109,14 @@ class TableUse:
     """How a corpus uses a table.
 
     num_symbols (int): The distinct symbols, V.
-    load_factor (float): V * k / n, how many symbols share a row on average.
-    unreached (Count): The rows that no symbol falls on. By chance n * (1 - 1/n) ** (V * k).
+    load_factor (float): V * k / n, the average number of symbols per row.
+    unreached (Count): The rows without a symbol. By chance n * (1 - 1/n) ** (V * k).
     unreached_by_hash (list[Count]): The same for each hash function.
     colliding_pairs (list[Count]): For j = 1, ..., k, the pairs of symbols that collide in exactly j
         hashes. By chance C(V, 2) * C(k, j) * (1/n) ** j * (1 - 1/n) ** (k - j).
-    indistinguishable (int): The symbols that have the same k rows as another symbol, in any order.
-        The model can't tell them apart by this attribute.
-    lookup_size (Size): The size of a lookup table, with a row for each symbol and one for unknown
+    indistinguishable (int): The symbols with the same k rows as another symbol, in any order. The
+        model can't tell them apart by this attribute.
+    lookup_size (Size): The size of a lookup table, with a row for each symbol, and for unknown
         symbols.
     """
 
@@ -136,8 +136,8 @@ class TableReport:
     num_rows, width, num_hashes (int): The sizes n, W and k.
     seed (Optional[int]): The hash seed. None for a lookup.
     use (Optional[TableUse]): How a corpus uses the table. None without a corpus.
-    part (Part): What its rows are. A weighted hash embedding has a table of B "components" of width
-        d, and one of K rows of "importance" parameters of width k. Other rows are "vectors".
+    part (Part): The content of its rows. A weighted hash embedding has a table of B "components" of
+        width d, and a table of K rows of "importance" parameters of width k. Others are "vectors".
     """
 
     component: str
@@ -176,20 +176,20 @@ class WordRows:
 
 @dataclass(frozen=True)
 class Collisions:
-    """How many symbols collide: another symbol has the same rows, in all hashes.
+    """How many symbols collide with another symbol, that is, have the same rows in all hashes.
 
     Chance is computed as in Svenstrup et al. 2017, section 4; see chance.py.
 
     attr (str): The attribute, or its n-grams.
     seed (int): Hash seed of the component vectors.
     num_symbols (int): The distinct symbols, |T|.
-    components (Count): The symbols that have the same k component vectors as another symbol, in
-        order. By chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
+    components (Count): The symbols with the same k component vectors as another symbol, in order.
+        By chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
     importance (Optional[Count]): The symbols that share their row of importance parameters. By
-        chance the same, with K in the place of B ** k. None if the importance is fixed at 1.
-    both (Optional[Count]): The symbols that share both. To the model they are the same. By chance
-        as above, with K * B ** k.
-    probability (float): The probability by chance that a given symbol is one of `both`, or of
+        chance the same, with K instead of B ** k. None if the importance is fixed at 1.
+    both (Optional[Count]): The symbols that share both, so the model can't tell them apart. By
+        chance as above, with K * B ** k.
+    probability (float): The probability by chance that a given symbol is in `both`, or in
         `components` if importance is fixed: p_col of equation (1).
     """
 
@@ -204,7 +204,7 @@ class Collisions:
 
 
 def full_name(part: Union[TableReport, WordRows]) -> str:
-    """Name a table by its embedding, and by its part of a weighted one."""
+    """Name a table by its embedding, and its part of a weighted embedding."""
     suffix = "" if part.part == "vectors" else f" {part.part}"
     return embedding_name(part.component, part.attr) + suffix
 
@@ -212,9 +212,9 @@ def full_name(part: Union[TableReport, WordRows]) -> str:
 def symbols_of(
     docs: Iterable[Doc], tables: Iterable[EmbeddingTable]
 ) -> dict[EmbeddingTable, numpy.ndarray]:
-    """List the distinct symbols (V,) uint64 that each table has rows for, most frequent first.
+    """List the distinct symbols (V,) uint64 of each table, most frequent first.
 
-    docs (Iterable[Doc]): The corpus, made with the vocab of the pipeline. It is read once.
+    docs (Iterable[Doc]): The corpus, with the pipeline's vocab. It's read once.
     RETURNS (dict[EmbeddingTable, numpy.ndarray]): The symbols of each table.
 
     Raises ValueError for docs without tokens.
@@ -227,9 +227,8 @@ def symbols_of(
 def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None) -> TableReport:
     """Describe a table, and how the distinct symbols (V,) uint64 of a corpus use it.
 
-    table (EmbeddingTable): The table, as `find_tables` finds it.
-    symbols (Optional[numpy.ndarray]): The symbols, as `symbols_of` lists them. None describes the
-        table alone.
+    table (EmbeddingTable): The table, from `find_tables`.
+    symbols (Optional[numpy.ndarray]): The symbols, from `symbols_of`, or None.
     RETURNS (TableReport): The table, and its use by the symbols.
     """
     attrs, is_hash = table.layer.attrs, table.is_hashed
@@ -261,15 +260,15 @@ def inspect_word(
 ) -> WordRows:
     """Find the rows of a word in a table, and the symbols of a corpus that share them.
 
-    word (str): The word, which is taken as a text of one token without annotation. For a table of
-        n-grams of tokens, an n-gram with blanks between its tokens.
+    word (str): The word, as a text of one token without annotation. For a table of n-grams of
+        tokens, an n-gram with blanks between its tokens.
     symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
-    texts (Optional[Callable]): Writes symbols as texts. None for their strings in the vocab.
-        N-grams have none there, and are written as numbers. Pieces of words have none either.
-    RETURNS (WordRows): The rows of the word, and who shares them.
+    texts (Optional[Callable]): Writes symbols as texts. None uses their strings in the vocab.
+        N-grams have no strings there, and are written as numbers, and so are pieces of words.
+    RETURNS (WordRows): The rows of the word, and the symbols that share them.
 
-    Raises ValueError for an empty word, for an n-gram of another order than the table's, for one
-    that its dictionary leaves out, and for a word that has no symbol or several.
+    Raises ValueError for an empty word, for an n-gram of another order than the table's, for an
+    n-gram that its dictionary leaves out, and for a word with no symbol or several.
     """
     found = inspect_symbols(table, word, vocab, symbols, texts=texts)
     if len(found) != 1:
@@ -288,9 +287,9 @@ def inspect_symbols(
     *,
     texts: Optional[WriteSymbols] = None,
 ) -> list[WordRows]:
-    """Find the rows of each symbol of a word: several for its character n-grams.
+    """Find the rows of each symbol of a word, such as its character n-grams.
 
-    Arguments and errors are the same as in `inspect_word`, which takes no word of several symbols.
+    Arguments and errors are as in `inspect_word`, which needs a word with a single symbol.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
@@ -307,7 +306,7 @@ def inspect_symbols(
 
 
 def list_suspicions(report: TableReport) -> list[str]:
-    """Describe the counts of a table that are hardly due to chance, but to a weak hash seed."""
+    """Describe the counts of a table that suggest a weak hash seed, not chance."""
     if report.use is None:
         return []
     hashes = [f"hash {i}" for i in range(1, report.num_hashes + 1)]
@@ -327,7 +326,7 @@ def list_suspicions(report: TableReport) -> list[str]:
 
 
 def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> Collisions:
-    """Count the symbols (V,) uint64, all of them different, that are in collision."""
+    """Count the symbols (V,) uint64, all distinct, that are in collision."""
     table, importance, _ = embedding
     B, k, seed = (table.layer.attrs[key].value for key in ("nV", "num_hashes", "seed"))
 
@@ -370,7 +369,7 @@ def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[
             f"{word!r} has {len(doc)} words. Give n-grams of these orders, each in quotes and with "
             "blanks between its words."
         )
-    # The n-grams that begin with the first token come first, in the order of their lengths.
+    # The n-grams that begin with the first token come first, sorted by length.
     id_ = int(ngram_ids(ngrams, [doc])[orders.index(len(doc))])
     return [(id_, find_ngram_texts(lambda: [doc], ngrams, [id_], vocab)[id_])]
 
@@ -378,10 +377,10 @@ def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[
 def _find_sharing(
     layer: RowLayer, rows: numpy.ndarray, others: numpy.ndarray, texts: WriteSymbols
 ) -> list[Sharing]:
-    """Find the symbols (V,) uint64 that share rows (K,) with another: in 1, 2, ... K hashes."""
-    shared = (rows_of(layer, others) == rows).sum(axis=1)  # (V,) hashes, of each symbol
+    """Find the symbols (V,) uint64 that share rows (K,) with a word: in 1, 2, ... K hashes."""
+    shared = (rows_of(layer, others) == rows).sum(axis=1)  # (V,) shared hashes
     alike = [others[shared == hashes] for hashes in range(1, len(rows) + 1)]
-    # All at once: the texts of n-grams are read from the corpus.
+    # All at once, since the texts of n-grams are read from the corpus.
     ids = [id_ for symbols in alike for id_ in symbols[:MAX_EXAMPLES].tolist()]
     text_of = dict(zip(ids, texts(ids), strict=True))
     return [

@@ -1,4 +1,4 @@
-"""The symbols of a corpus that tables have rows for, counted and written as texts.
+"""Count the symbols of a corpus in tables, and write them as texts.
 
 A symbol is a value of an attribute of tokens, or an n-gram.
 """
@@ -19,15 +19,15 @@ from ..embed.unique_tokens import feature_texts
 from ..tables.set_tables import DOC_BATCH, Extractor, count_corpus, ngram_ids
 from ..tables.tables import Table, Tables
 
-# Reads the docs of a corpus from the first one on, each time it is called.
+# Reads the docs of a corpus from the start, each time it's called.
 DocReader = Callable[[], Iterable[Doc]]
 
 
 class Symbols(Protocol):
-    """The symbols of a corpus, wherever its docs are read."""
+    """The symbols of a corpus, from any source of docs."""
 
     def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
-        """Count the symbols that each table has rows for. Raises what `counts_of_tables` raises."""
+        """Count the symbols of each table. Raises the errors of `counts_of_tables`."""
 
     def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
         """Write symbols of a table, by their ids, as texts."""
@@ -35,13 +35,13 @@ class Symbols(Protocol):
 
 @dataclass(frozen=True)
 class DocSymbols:
-    """The symbols of docs that this process reads. Their vocab is that of the pipeline."""
+    """The symbols of docs that this process reads, with the pipeline's vocab."""
 
     make_docs: DocReader
     vocab: Vocab
 
     def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
-        """Count the symbols that each table has rows for, reading the docs once."""
+        """Count the symbols of each table, reading the docs once."""
         tables = list(tables)
         return counts_of_tables(count_for_tables(self.make_docs(), tables), tables)
 
@@ -52,7 +52,7 @@ class DocSymbols:
 
 
 def count_for_tables(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> Tables:
-    """Count the symbols of the attributes of tables, without a cut. Docs are read once."""
+    """Count the symbols of all tables' attributes, without a limit. Docs are read once."""
     extractors: dict[str, Extractor] = {t.attr: t.ngrams or t.feature for t in tables}
     return Tables(count_corpus(docs, extractors))
 
@@ -60,7 +60,7 @@ def count_for_tables(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> T
 def counts_of_tables(
     counted: Tables, tables: Iterable[EmbeddingTable]
 ) -> dict[EmbeddingTable, Table]:
-    """Find the counts (V,) of each table in those of a corpus, as `count_for_tables` counts them.
+    """Find the counts (V,) of each table in the counts of `count_for_tables`.
 
     Raises ValueError if nothing was counted.
     """
@@ -76,10 +76,10 @@ def counts_of_tables(
 def find_texts(
     make_docs: DocReader, table: EmbeddingTable, ids: Iterable[int], vocab: Vocab
 ) -> dict[int, str]:
-    """Write symbols of a table as texts, by their ids: those that docs have.
+    """Write symbols of a table as texts, by their ids, if docs have them.
 
-    make_docs (DocReader): Reads docs, until all symbols are found. It is not called for attributes
-        whose strings the vocab has already.
+    make_docs (DocReader): Reads docs until all symbols are found. It isn't called if the vocab
+        already has an attribute's strings.
     """
     if table.ngrams is not None:
         return find_ngram_texts(make_docs, table.ngrams, ids, vocab)
@@ -137,10 +137,10 @@ def find_ngram_texts(
 
 
 def has_strings(attr: str) -> bool:
-    """Tell whether the values of an attribute are ids of strings, and not numbers."""
+    """Return whether the values of an attribute are ids of strings, not numbers."""
     return attr == "MORPH" or (attr != "ENT_IOB" and hasattr(Token, f"{attr.lower()}_"))
 
 
 def symbol_text(vocab: Vocab, attr: str, symbol: int) -> str:
-    """Write a symbol as its string, or, for an attribute without strings, as its number."""
+    """Return a symbol's string, or its number if the attribute has no strings."""
     return vocab.strings[int(symbol)] if has_strings(attr) else str(symbol)

@@ -1,4 +1,4 @@
-"""Docs with unknown symbols: what a model makes of them tells what it needs to know."""
+"""Docs with unknown symbols, which show what a model needs to know."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Union
@@ -16,20 +16,20 @@ from ..embed.read_vectors import NAME as READ_VECTORS
 from ..embed.read_vectors import key_attrs_in, keys_of
 from ..embed.unique_tokens import Column, pinned_attrs
 
-# The name of static vectors as a feature, beside those of attributes.
+# The name of static vectors as a feature, like the names of attributes.
 VECTOR = "vector"
 
 
 class UnknownSymbols:
-    """A doc some of whose tokens have symbols that no corpus has. All else is the doc's.
+    """A doc in which some tokens have symbols that no corpus has. All else is unchanged.
 
-    Components that embed attributes, and those that listen to them, take it for a Doc. The doc
-    itself stays as it is, and so does its tensor.
+    It stands in for a Doc in components that embed attributes, and their listeners. The doc itself
+    and its tensor don't change.
 
     unknown (Mapping[Column, numpy.ndarray]): The tokens whose symbol is unknown, by the attribute's
         id or the feature's name, (T,) int each.
-    draw (int): The number of the unknown symbol. Tables have the same row for all of them if they
-        look symbols up, and others for each if they hash.
+    draw (int): The number of the unknown symbol. Lookup tables have the same row for all numbers,
+        and hashed tables other rows for each.
     """
 
     def __init__(self, doc: Doc, unknown: Mapping[Column, numpy.ndarray], draw: int = 0) -> None:
@@ -48,11 +48,11 @@ class UnknownSymbols:
         return iter(self._doc)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever a Doc has)
-        """Give what the doc has."""
+        """Return an attribute of the doc."""
         return getattr(self._doc, name)
 
     def to_array(self, attrs: Union[int, str, list[Union[int, str]]], /) -> numpy.ndarray:
-        """Give ids (N, len(attrs)) uint64, or (N,) for one attribute. Attributes have names too."""
+        """Return ids (N, len(attrs)) uint64, or (N,) for one attribute, given by id or name."""
         ids: numpy.ndarray = self._doc.to_array(attrs)
         columns = attrs if isinstance(attrs, list) else [attrs]
         by_column = ids.reshape(len(ids), len(columns))  # a view
@@ -63,26 +63,26 @@ class UnknownSymbols:
 
     @property
     def with_known_symbols(self) -> Doc:
-        """The doc itself, from whose attributes features are cut."""
+        """The doc itself, to cut features from."""
         return self._doc
 
     def unknown_symbols(self, name: str) -> numpy.ndarray:
-        """Give the symbols that are in the place of a feature's, (N,) uint64, 0 where none is."""
+        """Return the unknown symbols of a feature, (N,) uint64, 0 for known symbols."""
         symbols = numpy.zeros(len(self), dtype="uint64")
         symbols[self._unknown.get(name, [])] = self._symbol
         return symbols
 
 
 def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
-    """Map the features that a model embeds to what `UnknownSymbols` knows them by.
+    """Map the features that a model embeds to their keys in `UnknownSymbols`.
 
-    That is the id of an attribute, and the name of a feature beyond spaCy's attributes.
+    The key is an attribute's id, or the name of a feature beyond spaCy's attributes.
 
-    Layers of spaCy's are found as well as ours.
+    It finds spaCy's layers and ours.
 
-    Returns "vector" for static vectors, unless their attribute is embedded as well. Where several
-    tables find words by different attributes, it is "vector[ORTH]" and so on. Empty for a model
-    that embeds no attributes, such as a transformer.
+    Static vectors are "vector", unless their attribute is embedded as well. If several tables find
+    words by different attributes, they're "vector[ORTH]" and so on. Empty if a model, such as a
+    transformer, doesn't embed attributes.
     """
     features: dict[str, Column] = {}
     for node in model.walk():
