@@ -1,1 +1,1 @@
-"""Trained pipelines made faster and smaller: our layers in place of spaCy's, and fewer bits."""
+"""Make trained pipelines faster and smaller: our layers instead of spaCy's, and fewer bits."""

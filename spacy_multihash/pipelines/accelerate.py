@@ -1,8 +1,8 @@
-"""Our layers and batch_ner in place of spaCy's in a trained pipeline, with the same weights.
+"""Replace spaCy's layers and ner in a trained pipeline with ours, with the same weights.
 
-The order of the steps keeps the pipeline whole when one of them fails. All that may fail comes
-first, and changes nothing: nodes are found and converted, configs rewritten, and models built from
-them. The assignments to the pipeline come last.
+If a step fails, the pipeline stays as it was: first, nodes are found and converted, configs
+rewritten, and models built from them, without any change. The assignments to the pipeline come
+last.
 """
 
 from collections import Counter
@@ -73,7 +73,7 @@ class Replaced(NamedTuple):
 
 
 class Already(NamedTuple):
-    """A layer or component that was ours already: `component` and `path` as in `Replaced`."""
+    """A layer or component that was already ours: `component` and `path` as in `Replaced`."""
 
     component: str
     path: str
@@ -81,7 +81,7 @@ class Already(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A layer or component that stays as it is, and the reason."""
+    """A layer or component that isn't replaced, and the reason."""
 
     component: str
     path: str
@@ -91,15 +91,15 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Acceleration:
-    """What `accelerate` did: what it replaced, what was ours already, and what it left.
+    """The result of `accelerate`.
 
     replaced (list[Replaced]): The layers and recognizers that were replaced.
-    already (list[Already]): Those that were ours already.
-    left (list[Left]): Those that stay as they are, and why.
+    already (list[Already]): The layers and components that were already ours.
+    left (list[Left]): The layers and components that weren't replaced, and why.
     gain (Optional[Gain]): The speed and the annotations on texts, before and after. None without
         texts.
 
-    Printed, it is a line for each of them.
+    Printed, it has a line for each of them.
     """
 
     replaced: list[Replaced] = field(default_factory=list)
@@ -124,7 +124,7 @@ class Acceleration:
         return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """List what happened to each of them, the path of its section, and its names; the gain."""
+        """List the result for each of them, its path, and its names; and the gain."""
         replaced = [
             ("replaced", f"{e.component}.{e.path}", f"{e.before} by {e.after}")
             for e in self.replaced
@@ -139,13 +139,13 @@ class Acceleration:
         return [*replaced, *already, *left, ("speed", "tokens a second", speed), *same]
 
 
-# What replaces the architectures of spaCy.
+# Our replacement of each spaCy architecture.
 _OURS = {
     **dict.fromkeys(EMBEDS, MULTI_HASH_EMBED),
     **dict.fromkeys(ENCODERS, MAXOUT_WINDOW_ENCODER),
     **dict.fromkeys(CNNS, f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"),
 }
-# Where the config of a component says what it is.
+# Where the config of a component names its factory.
 FACTORY_PATH = "factory"
 Convert = Callable[[Model], Model]
 # Old and new nodes, by the id of the old node.
@@ -153,14 +153,14 @@ Made = dict[int, tuple[Model, Model]]
 
 
 class Part(NamedTuple):
-    """The nodes that a section may have built, or another section with the same settings."""
+    """The nodes built by a section, or by another section with the same settings."""
 
     nodes: list[Model]
     convert: Convert
 
 
 class NewComponent(NamedTuple):
-    """A component of ours for the place and the name of one of spaCy's, and its factory's meta."""
+    """Our component to replace one of spaCy's, with its place, name and factory meta."""
 
     name: str
     pipe: Any
@@ -173,7 +173,7 @@ def accelerate(
     """Replace layers and components of a trained pipeline with faster ones, keeping the weights.
 
     It replaces spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all components, even
-    if they're disabled. ner becomes batch_ner, with the same name, model and settings, and
+    disabled components. ner becomes batch_ner, with the same name, model and settings, and
     attribute_ruler becomes indexed_attribute_ruler, with the same patterns. Predictions stay the
     same, up to the rounding of float32. The result lists what couldn't be replaced, and why.
 
@@ -183,14 +183,14 @@ def accelerate(
 
     If you've sourced a component from a pipeline in memory, both pipelines share it, and its layers
     change in both, while the other pipeline keeps spaCy's ner and attribute_ruler. To avoid that,
-    accelerate before sourcing, or load the other pipeline again. An optimizer starts anew on the
+    accelerate before sourcing, or load the other pipeline again. An optimizer starts over on the
     replaced layers, so save averaged weights before you accelerate.
 
     nlp (Language): The pipeline.
     keep_ner (bool): Whether to keep spaCy's ner.
     texts (Optional[Sequence[str]]): Texts that the pipeline and a copy from before annotate, in
         turns. The result's `gain` has both speeds, and the share of annotations that stay the same.
-    RETURNS (Acceleration): What was replaced, what was ours already, and what was left.
+    RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced.
 
     Raises TypeError if nlp isn't a pipeline, and ValueError if its config refers to a missing
     value, if keep_ner isn't a bool, if texts isn't a list or has no tokens, or if the pipeline
@@ -203,10 +203,10 @@ def accelerate(
         raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     if texts is None:
         return _accelerate(nlp, keep_ner)
-    speed_sample(nlp, texts)  # raises an error before anything changes
+    speed_sample(nlp, texts)  # raises before anything changes
     try:
         before = deepcopy(nlp, {id(nlp.vocab): nlp.vocab})
-    except Exception as error:  # code of others, which may raise anything
+    except Exception as error:  # third-party code may raise anything
         raise ValueError(
             f"The pipeline can't be copied, to be measured beside the new one: {error}. Leave out "
             "the texts."
@@ -245,7 +245,7 @@ def _accelerate(nlp: Language, keep_ner: bool) -> Acceleration:
             model = swap_nodes(pipe.model, swaps)
             if model is not pipe.model:
                 pipe.model = model
-    # spaCy's replace_pipe builds a component, and forgets who listens to it, and what is disabled.
+    # spaCy's replace_pipe builds a component, and forgets listeners, and which pipes are disabled.
     for name, pipe, meta in components:
         nlp._components[nlp.component_names.index(name)] = (name, pipe)
         nlp._pipe_meta[name] = meta
@@ -279,9 +279,9 @@ def _plan(
     config: dict[str, Any],
     made: Made,
 ) -> tuple[Swaps, dict[Keys, str]]:
-    """Plan which nodes of a component are replaced, and say why sections are left, by their paths.
+    """Plan which nodes of a component to replace, and say why other sections are left, by path.
 
-    made (Made): The nodes converted so far, which components may share. This component's are added.
+    made (Made): The nodes converted so far, which components may share. New nodes are added.
     """
     model: Any = getattr(pipe, "model", None)
     inside = [s for s in sections if s.path[0] == "model" and isinstance(model, Model)]
@@ -302,7 +302,7 @@ def _plan(
             or ref_hindrance(model, swaps)
             or _build_hindrance(matched, config["model"])
         )
-    except ValueError as error:  # settings that our layer cannot have
+    except ValueError as error:  # settings that our layer doesn't support
         hindrance = str(error)
     if hindrance:
         return [], reasons | dict.fromkeys(parts, hindrance)
@@ -310,10 +310,10 @@ def _plan(
 
 
 def _match(model: Model, sections: list[Section]) -> tuple[dict[Keys, list[Part]], dict[Keys, str]]:
-    """Find the nodes of each section, or the reason why it has none.
+    """Find the nodes of each section, or the reason why there are none.
 
-    Sections with equal settings have built equal nodes. It does not matter which section built
-    which node, if there are as many nodes as sections and all are replaced.
+    Sections with equal settings build equal nodes. It doesn't matter which section built which
+    node, if there are as many nodes as sections and all are replaced.
     """
     nodes = list(model.walk())
     parts: dict[Keys, list[Part]] = {}
@@ -339,7 +339,7 @@ def _match(model: Model, sections: list[Section]) -> tuple[dict[Keys, list[Part]
 
 
 def _references(section: Section) -> list[tuple[Model, Convert]]:
-    """Build the layers that a section describes, in the version that ours compute."""
+    """Build the layers of a section, in the version that our layers compute."""
     settings = {key: value for key, value in section.settings.items() if key != ARCHITECTURES}
     if section.kind in EMBEDS:
         return [(MultiHashEmbed(**settings), embed_from_spacy)]
@@ -358,7 +358,7 @@ def _has_vectors(section: Section) -> bool:
 
 
 def _miscounted(parts: dict[Keys, list[Part]]) -> list[Keys]:
-    """List the sections whose settings do not have as many nodes as sections."""
+    """List the sections whose settings have more or fewer nodes than sections."""
     claims = Counter(id(node) for found in parts.values() for part in found for node in part.nodes)
     return [
         path
@@ -368,7 +368,7 @@ def _miscounted(parts: dict[Keys, list[Part]]) -> list[Keys]:
 
 
 def _convert(parts: dict[Keys, list[Part]], made: Made) -> Swaps:
-    """Build our layer for each node, once, on the device of the node's weights."""
+    """Build our layer for each node, once, on the device of its weights."""
     swaps = []
     for part in (part for found in parts.values() for part in found):
         for old in part.nodes:
@@ -382,7 +382,7 @@ def _convert(parts: dict[Keys, list[Part]], made: Made) -> Swaps:
 
 
 def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
-    """Say why a component's whole model cannot be replaced, if it is to be; None if it can."""
+    """Say why a component's whole model can't be replaced, if it should be; None if it can."""
     if any(old is pipe.model for old, _ in swaps):
         try:
             pipe.model = pipe.model
@@ -392,9 +392,9 @@ def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
 
 
 def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optional[str]:
-    """Say why the new config does not build the model that is to be saved; None if it does.
+    """Say why the new config doesn't build the new model; None if it does.
 
-    Both models are built without weights, which takes little time.
+    Builds both models without weights, which is fast.
     """
     if not sections:
         return None
@@ -402,7 +402,7 @@ def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optiona
     new_config = Rewriter(replaced).rewrite(config, config, ("model",))
     try:
         old, new = (registry.resolve({"model": c})["model"] for c in (config, new_config))
-    except Exception as error:  # code of others, which may raise anything
+    except Exception as error:  # third-party code may raise anything
         return shorten(f"its model cannot be built with our layer: {error}", 200)
     parts, reasons = _match(old, sections)
     swaps = _convert(parts, {})
@@ -426,9 +426,9 @@ def _plan_component(
     done: Acceleration,
     keep_ner: bool,
 ) -> list[NewComponent]:
-    """Make the component of ours for a recognizer or attribute ruler; an empty list for others.
+    """Make our component for a recognizer or attribute ruler; an empty list for other components.
 
-    The old component stays as it is. What happens to it is added to the report.
+    The old component doesn't change. The outcome is added to the report.
     """
     factory = config[FACTORY_PATH]
     if isinstance(pipe, (BatchEntityRecognizer, IndexedAttributeRuler)):
@@ -463,7 +463,7 @@ def _class_hindrance(
 
 
 def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[str]:
-    """Say why batch_ner cannot take the place of a recognizer, or is of no use; None if it can.
+    """Say why batch_ner can't replace a recognizer, or wouldn't help; None if it can.
 
     config (dict[str, Any]): The component's config, without variables.
     """
@@ -492,7 +492,7 @@ def _make_ruler(pipe: AttributeRuler) -> IndexedAttributeRuler:
 
 def _make_recognizer(pipe: EntityRecognizer) -> BatchEntityRecognizer:
     # spaCy's constructor gives the model as many outputs as there are actions, and new layers even
-    # if there are as many already. So the new component gets the model afterwards.
+    # if the number is right. So the new component gets the model afterwards.
     stand_in: Model = noop()
     stand_in.attrs["resize_output"] = lambda model, nO: model
     new = BatchEntityRecognizer(pipe.vocab, stand_in, pipe.name, pipe.moves, scorer=pipe.scorer)
@@ -504,7 +504,7 @@ def _make_recognizer(pipe: EntityRecognizer) -> BatchEntityRecognizer:
 
 
 def _is_parser(model: object, settings: dict[str, Any]) -> bool:
-    """Tell whether the layers above the vectors of tokens are those that settings describe."""
+    """Return whether the layers above the token vectors are those in the settings."""
     if not isinstance(model, Model):
         return False
     reference = build_tb_parser_model(**{**settings, "tok2vec": noop(), "nO": None})

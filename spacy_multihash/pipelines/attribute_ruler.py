@@ -1,4 +1,4 @@
-"""spaCy's attribute_ruler, with patterns that are looked up by the values they compare."""
+"""spaCy's attribute_ruler, with patterns looked up by the values of attributes."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,28 +15,28 @@ from spacy.tokens import Doc
 from spacy.tokens._retokenize import set_token_attrs
 
 INDEXED_ATTRIBUTE_RULER = "indexed_attribute_ruler"
-# How many values of an attribute, and how many kinds of tokens, are kept.
+# Maximum number of cached values per attribute, and of cached kinds of tokens.
 MAX_CACHED = 50_000
 
 _FLAGS = [name for name in IDS if name.startswith(("IS_", "LIKE_")) and "SENT" not in name]
 _TEXTS = ["ORTH", "LOWER", "NORM", "SHAPE", "PREFIX", "SUFFIX", "LEMMA", "TAG", "POS", "DEP"]
-# The attributes that are looked up, by their names in patterns, and those that a regex may match.
+# Attributes to look up, by their names in patterns, and attributes that a regex may match.
 COMPARED = {name: IDS[name] for name in [*_FLAGS, *_TEXTS, "MORPH", "ENT_TYPE", "LENGTH", "SPACY"]}
 COMPARED["TEXT"] = IDS["ORTH"]
 TEXTS = {IDS[name] for name in _TEXTS}
-# Attributes that rules may set. Others would change lexemes, and so other tokens.
+# Attributes that rules may set. Other attributes would change lexemes, and so other tokens.
 SET = {IDS[name] for name in ("TAG", "POS", "MORPH", "LEMMA", "DEP", "NORM")}
 
 Attrs = dict[int, int]
 Pattern = list[dict]
 # A set of numbers: bit i says whether i is in it.
 Bits = int
-# The descriptions that a token fits by each attribute.
+# The descriptions that a token fits, by attribute.
 Key = tuple[Bits, ...]
 
 
 class Condition(NamedTuple):
-    """What the value of an attribute must be: one of some, none of some, or matched by a regex."""
+    """The condition on an attribute's value: in a set, not in a set, or matched by a regex."""
 
     wanted: bool = True
     ids: frozenset[int] = frozenset()
@@ -48,12 +48,12 @@ Description = dict[int, Condition]
 
 
 class Fitting(dict[int, Bits]):
-    """The descriptions that a token fits by the value of an attribute, for values that occurred."""
+    """The descriptions that fit each value of an attribute, cached by value."""
 
     def __init__(
         self, conditions: list[tuple[Bits, Condition]], every: Bits, strings: StringStore
     ) -> None:
-        """Take the conditions of some descriptions. Every other description fits any value."""
+        """Take the conditions of some descriptions. All other descriptions fit any value."""
         self.strings = strings
         self.regexes = [(bit, c.regex) for bit, c in conditions if c.regex is not None]
         self.otherwise = every
@@ -66,7 +66,7 @@ class Fitting(dict[int, Bits]):
                 self.by_value[value] = self.by_value.get(value, self.otherwise) ^ bit
 
     def __missing__(self, value: int) -> Bits:
-        """Find the descriptions that a value fits, and keep them."""
+        """Find and cache the descriptions that fit a value."""
         bits = self.by_value.get(value, self.otherwise)
         for bit, regex in self.regexes:
             if regex.search(self.strings[value]):
@@ -85,20 +85,20 @@ class Sequence(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What tokens match that fit the same descriptions."""
+    """The matches of tokens that fit the same descriptions."""
 
     bits: Bits
-    rules: list[int]  # with a pattern of this token alone
+    rules: list[int]  # with a pattern of only this token
     attrs: Attrs  # that these rules set
     sequences: list[Sequence]  # that begin with the token
 
 
 class IndexedAttributeRuler(AttributeRuler):
-    """An AttributeRuler that looks its patterns up, where spaCy's tries each at every token.
+    """An AttributeRuler that looks patterns up, while spaCy's tries each pattern at every token.
 
-    Patterns, what they set, files and methods are spaCy's, and so are the results. Patterns with
-    operators, fuzzy comparisons, extension attributes and the like still go through spaCy's
-    Matcher. If a rule sets anything else than TAG, POS, MORPH, LEMMA, DEP and NORM, all do.
+    Patterns, attributes, files, methods and results are the same as spaCy's. Patterns with
+    operators, fuzzy comparisons, extension attributes and the like still use spaCy's Matcher. All
+    patterns do if a rule sets anything other than TAG, POS, MORPH, LEMMA, DEP and NORM.
     """
 
     _index: Optional["PatternIndex"] = None
@@ -110,7 +110,7 @@ class IndexedAttributeRuler(AttributeRuler):
         self._is_indexed = False
 
     def add(self, patterns: Iterable[MatcherPatternType], attrs: dict, index: int = 0) -> None:
-        """Add patterns for tokens that are to have some attributes, as spaCy's `add` does."""
+        """Add patterns for tokens, and the attributes to set, as spaCy's `add` does."""
         super().add(patterns, attrs, index)
         self._is_indexed = False
 
@@ -128,14 +128,14 @@ class IndexedAttributeRuler(AttributeRuler):
 
 
 class PatternIndex:
-    """The patterns of a ruler, by the values that they compare."""
+    """The patterns of a ruler, indexed by attribute values."""
 
     def __init__(self, ruler: AttributeRuler, patterns: list[list[Pattern]]) -> None:
         """Index the patterns of each rule."""
         self.strings = ruler.vocab.strings
         self.attrs: list[Attrs] = ruler.attrs
         self.indices: list[int] = ruler.indices
-        # Of the patterns that cannot be looked up.
+        # For patterns that can't be looked up.
         self.matcher = Matcher(ruler.vocab, validate=False)
         self.alone: list[tuple[Bits, int]] = []  # the patterns of one token, and their rules
         self.sequences: list[Sequence] = []
@@ -162,7 +162,7 @@ class PatternIndex:
         self.fitting = {a: Fitting(c, every, self.strings) for a, c in conditions.items()}
 
     def _read(self, description: dict) -> Description:
-        """Read a token of a pattern; nothing if it says more than such conditions can."""
+        """Read a token of a pattern; an empty dict if it isn't just conditions."""
         read: Description = {}
         for name, value in description.items():
             attr = COMPARED.get(name.upper()) if isinstance(name, str) else None
@@ -202,7 +202,7 @@ class PatternIndex:
                 set_token_attrs(doc[i], attrs)
 
     def _look_up(self, doc: Doc) -> list[Key]:
-        """Look up the values of each token: the descriptions that it fits by each attribute."""
+        """Look up the descriptions that each token fits, by attribute."""
         values = doc.to_array(list(self.fitting)).reshape(len(doc), len(self.fitting))
         columns = [
             [fitting[value] for value in column]
@@ -211,7 +211,7 @@ class PatternIndex:
         return list(zip(*columns, strict=True))
 
     def _add_kind(self, key: Key) -> Kind:
-        """Find what tokens match that fit some descriptions, and keep it."""
+        """Find and cache the matches of tokens that fit some descriptions."""
         bits = reduce(and_, key)
         rules = [rule for bit, rule in self.alone if bits & bit]
         sequences = [sequence for sequence in self.sequences if bits & sequence.bits[0]]
@@ -221,7 +221,7 @@ class PatternIndex:
         return kind
 
     def _merge(self, rules: Iterable[int]) -> Attrs:
-        """Merge what rules set. Later rules have precedence."""
+        """Merge the attributes of rules. Later rules have precedence."""
         return {attr: value for rule in sorted(rules) for attr, value in self.attrs[rule].items()}
 
     def _match_others(self, doc: Doc, kinds: list[Kind]) -> dict[int, list[int]]:
@@ -256,10 +256,10 @@ def make_indexed_attribute_ruler(
 
 
 def _make_index(ruler: AttributeRuler) -> Optional[PatternIndex]:
-    """Index the patterns, unless spaCy has to go through them all."""
+    """Index the patterns, unless spaCy has to match them all."""
     patterns = [ruler.matcher.get(str(rule))[1] for rule in range(len(ruler.attrs))]
     for of_rule, attrs, index in zip(patterns, ruler.attrs, ruler.indices, strict=True):
-        # spaCy says what is wrong with an index that lies outside of a pattern.
+        # spaCy reports an index outside of its pattern.
         is_inside = all(-len(pattern) <= index < len(pattern) for pattern in of_rule)
         if not is_inside or not set(attrs) <= SET:
             return None

@@ -1,4 +1,4 @@
-"""Two pipelines side by side: what both annotate alike, and how fast each is."""
+"""Compare the annotations and the speed of two pipelines."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Optional
 from spacy.language import Language
 from spacy.tokens import Doc, Token
 
-# How often each pipeline annotates texts, of so many tokens at most, to measure its speed.
+# How often each pipeline annotates texts to measure its speed, and the maximum of their tokens.
 ROUNDS, SPEED_TOKENS = 3, 10_000
 _VALUES: Mapping[str, Callable[[Token], Any]] = {
     "TAG": lambda token: token.tag,
@@ -22,20 +22,20 @@ _VALUES: Mapping[str, Callable[[Token], Any]] = {
 
 
 class Gain(NamedTuple):
-    """What a faster pipeline brings on some texts."""
+    """The gain of a faster pipeline on some texts."""
 
     docs: int
     tokens: int
     before: float  # tokens per second
     after: float
-    kept: dict[str, float]  # the share of annotations that stay, by kind
+    kept: dict[str, float]  # the share of annotations that stay the same, by kind
 
 
 def shares_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
-    """Return the share of annotations that are found again, by kind.
+    """Return the share of annotations that stay the same, by kind.
 
-    Entities and spans are the same with the same characters and label, and a token's value if the
-    token has the same characters. Kinds that no doc has before are left out.
+    Entities and spans are the same if their characters and label are, and token values if the
+    token's characters are, too. Kinds without annotations before are left out.
 
     before, after (Sequence[Doc]): The same texts, annotated by two pipelines.
     """
@@ -47,7 +47,7 @@ def shares_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]
 
 def _annotations(docs: Sequence[Doc]) -> dict[str, set[Any]]:
     """Collect entities, spans and the values of tokens, by kind."""
-    # spaCy takes a doc of one token for one with sentences.
+    # spaCy says that any doc of one token has sentences.
     has = {name: any(doc.has_annotation(name) for doc in docs if len(doc) > 1) for name in _VALUES}
     kinds: dict[str, set[Any]] = {name: set() for name in _VALUES if has[name]}
     for number, doc in enumerate(docs):
@@ -62,7 +62,7 @@ def _annotations(docs: Sequence[Doc]) -> dict[str, set[Any]]:
 
 
 def measure_gain(before: Language, after: Language, texts: Sequence[str]) -> Gain:
-    """Let two pipelines annotate the same texts, and compare the annotations and the speed.
+    """Annotate the same texts with two pipelines, and compare the annotations and the speed.
 
     Raises ValueError if the texts have no tokens.
     """
@@ -73,7 +73,7 @@ def measure_gain(before: Language, after: Language, texts: Sequence[str]) -> Gai
 
 
 def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
-    """Return by how much the score of a text's class changed at most; None without classes."""
+    """Return the largest change of a text class's score; None without classes."""
     changes = [
         abs(second.cats[label] - score)
         for first, second in zip(before, after, strict=True)
@@ -83,9 +83,9 @@ def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[floa
 
 
 def speed_sample(nlp: Language, texts: Sequence[str]) -> tuple[list[str], int]:
-    """Take the first texts, as many as speed is measured on; count their tokens.
+    """Return the first texts, to measure speed on, and their number of tokens.
 
-    Raises ValueError without tokens.
+    Raises ValueError if there are no tokens.
     """
     sample, num_tokens = [], 0
     for text in texts:
@@ -98,9 +98,9 @@ def speed_sample(nlp: Language, texts: Sequence[str]) -> tuple[list[str], int]:
 
 
 def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> list[float]:
-    """Let pipelines annotate texts in turns, and return the median speed of each.
+    """Annotate texts with pipelines in turns, and return the median speed of each.
 
-    Raises ValueError without tokens.
+    Raises ValueError if there are no tokens.
     """
     sample, num_tokens = speed_sample(pipelines[0], texts)
     seconds: list[list[float]] = [[] for _ in pipelines]

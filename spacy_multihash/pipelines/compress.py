@@ -1,6 +1,6 @@
-"""A trained pipeline with smaller files: fewer bits, and no strings that nothing needs.
+"""Save a trained pipeline in smaller files: fewer bits, and no unneeded strings.
 
-Weights stay in the files and under the names that thinc writes: only their arrays have fewer bits.
+Weights stay in thinc's files, under the same names: only their arrays have fewer bits.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,20 +25,20 @@ from ..embed.vector_tables import PREFIX
 from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
 from .packed_arrays import pack_array
 
-# The parameter that holds the table, of our embeddings and of thinc's.
+# The parameter with the table, in our embeddings and in thinc's.
 _TABLE = "E"
 _MODEL = "model"
-# What thinc writes of a model.
+# The keys of a saved thinc model.
 MODEL_PARTS = {"nodes", "attrs", "params", "shims"}
 
 
 @dataclass(frozen=True)
 class Precisions:
-    """The numbers that files have.
+    """The precision of numbers in files.
 
-    vectors (Precision): Of static vectors.
-    tables (Precision): Of the tables of embeddings, ours and spaCy's.
-    weights (Precision): Of all other weights.
+    vectors (Precision): For static vectors.
+    tables (Precision): For the tables of embeddings, ours and spaCy's.
+    weights (Precision): For all other weights.
     """
 
     vectors: Precision = "int8"
@@ -46,11 +46,11 @@ class Precisions:
     weights: Precision = "float16"
 
     def of(self, parameter: str) -> Precision:
-        """Return what a parameter of a layer becomes, by its name."""
+        """Return the precision of a layer's parameter, by its name."""
         return self.tables if parameter == _TABLE else self.weights
 
     def check(self, where: str, advice: str) -> None:
-        """Raise ValueError for a precision that there is not."""
+        """Raise ValueError if a precision is unknown."""
         for name, value in vars(self).items():
             check_choice(where, name, value, PRECISIONS, advice=advice)
 
@@ -60,11 +60,11 @@ def compress_folder(
 ) -> int:
     """Make the files of a saved pipeline small.
 
-    folder (Path): The pipeline, in spaCy's own form. It may have other folders beside.
-    lossy (bool): Whether numbers may change. If not, only what was small before becomes small.
+    folder (Path): The pipeline, in spaCy's own form. It may contain other folders.
+    lossy (bool): Whether numbers may change. If not, only compress arrays without any loss.
 
-    Returns how many rows of vectors are left out, since no key has them. Raises ValueError, and
-    leaves some files changed, for NaN, infinity, and numbers that float16 does not hold.
+    Returns the number of vector rows that are left out, since no key has them. Raises ValueError,
+    and leaves some files changed, for NaN, infinity, and numbers out of float16's range.
     """
     for path in _models(folder, components):
         _compress_model(path, str(path.parent.relative_to(folder)), precisions, lossy=lossy)
@@ -77,7 +77,7 @@ def compress_folder(
 
 
 def kept_bytes(folder: Path, components: Iterable[str]) -> dict[str, int]:
-    """Return the bytes of weights of other frameworks, which stay as they are, by component.
+    """Return the bytes of other frameworks' weights, which aren't compressed, by component.
 
     Components without such weights are left out.
     """
@@ -91,7 +91,7 @@ def kept_bytes(folder: Path, components: Iterable[str]) -> dict[str, int]:
 
 
 def _models(folder: Path, components: Iterable[str]) -> list[Path]:
-    """List the files of models that components have, in their folders or deeper."""
+    """List the model files of components, at any depth in their folders."""
     return sorted(path for name in components for path in (folder / name).rglob(_MODEL))
 
 
@@ -111,7 +111,7 @@ def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy
 
 
 def _read_model(path: Path) -> dict[str, Any]:
-    """Read the file of a thinc model; an empty dict for anything else."""
+    """Read a thinc model's file; an empty dict for anything else."""
     if not path.is_file():
         return {}
     try:
@@ -122,7 +122,7 @@ def _read_model(path: Path) -> dict[str, Any]:
 
 
 def _compress_lookups(path: Path, precision: Precision, *, lossy: bool) -> None:
-    """Compress the tables of vectors beside the vocab's own."""
+    """Compress the tables of vectors other than the vocab's own."""
     if not path.is_file():
         return
     tables = unpack(path.read_bytes())
@@ -139,24 +139,24 @@ def _compress_lookups(path: Path, precision: Precision, *, lossy: bool) -> None:
 
 @contextmanager
 def _naming(what: str, precision: Precision) -> Iterator[None]:
-    """Say what could not be compressed."""
+    """Say what can't be compressed."""
     try:
         yield
     except ValueError as error:
         raise ValueError(f"{what} cannot be {precision}: {error}") from error
 
 
-# What spaCy reads by hashes of words, or into words that it adds to the strings by itself.
+# spaCy reads these by hashes of words, or adds their words to the strings itself.
 _NAMES_NO_STRINGS = ("lookups.bin", "tokenizer", "vocab", "config.cfg")
-# So many hashes there are: some files have them as numbers with a sign.
+# The number of hashes: some files have them as signed numbers.
 _HASHES = 2**64
 
 
 def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
-    """Collect the hashes of labels, and of all strings that files of components have or refer to.
+    """Collect the hashes of labels, and of all strings in the files of components.
 
-    Returns None if a file is neither JSON nor MessagePack, so that nobody knows what it needs.
-    Bytes within a file may be 64-bit hashes as well. Weights of other frameworks need no strings.
+    Returns None if a file is neither JSON nor MessagePack, so its strings are unknown. Bytes within
+    a file may be 64-bit hashes as well. Weights of other frameworks need no strings.
     """
     ids = {get_string_id(label) for label in labels}
     for path in folder.rglob("*"):
@@ -187,9 +187,9 @@ def _read_json_lines(data: bytes) -> list[Any]:
 
 
 def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
-    """Yield the hashes of strings, and whole numbers, which may be such hashes.
+    """Yield the hashes of strings, and whole numbers, which may be hashes.
 
-    Raises ValueError for bytes that can be neither read nor such numbers.
+    Raises ValueError for bytes that are neither readable nor hashes.
     """
     if isinstance(value, str):
         yield get_string_id(value)
@@ -226,11 +226,11 @@ _SPACY_VECTORS = "spacy.Vectors.v1"
 
 
 class LeftOut(NamedTuple):
-    """What a compressed pipeline has no more."""
+    """The parts that a compressed pipeline leaves out."""
 
-    rows: int  # of vectors, that no key has
-    strings: int  # that no component needs
-    strings_before: int  # all that there were
+    rows: int  # rows of vectors without a key
+    strings: int  # strings that no component needs
+    strings_before: int  # all strings before
 
 
 def compress(
@@ -240,20 +240,20 @@ def compress(
     *,
     keep_strings: bool = False,
 ) -> LeftOut:
-    """Save a pipeline with small files. The pipeline itself stays as it is.
+    """Save a pipeline in small files. The pipeline itself doesn't change.
 
     folder (Union[str, Path]): The folder to write. It should be empty or new.
-    precisions (Precisions): What numbers become in the files.
-    keep_strings (bool): Whether all strings stay.
+    precisions (Precisions): The precision of numbers in the files.
+    keep_strings (bool): Whether to keep all strings.
 
     Raises ValueError for a pipeline without components, for an unknown precision, and for numbers
-    that are not finite, or that float16 does not hold. Files are left behind then.
+    that aren't finite, or out of float16's range. Then some files are left behind.
     """
     precisions.check(_WHERE, _ADVICE)
     check_flag(_WHERE, "keep_strings", keep_strings, advice=_ADVICE)
     check_compressible(nlp)
     folder = Path(folder)
-    type(nlp).to_disk(nlp, folder)  # in spaCy's own form, if it is compressed already too
+    type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed
     path = folder / "vocab" / "strings.json"
     strings = srsly.read_json(path)
     labels = [label for names in nlp.pipe_labels.values() for label in names]
@@ -267,7 +267,7 @@ def compress(
 
 
 def check_compressible(nlp: Language) -> None:
-    """Raise ValueError for a pipeline without components, or of odd vectors.
+    """Raise ValueError for a pipeline without components, or with unsupported vectors.
 
     A compressed pipeline can be compressed again.
     """
@@ -284,7 +284,7 @@ def check_compressible(nlp: Language) -> None:
 
 
 def _write_config(path: Path, precisions: Precisions) -> None:
-    """Name our vectors, and the callback, which has the one that was there before."""
+    """Set our vectors and our callback, which wraps the earlier callback."""
     config = Config().from_disk(path, interpolate=False)
     before = config["nlp"].get("after_creation")
     if _name(before, "@callbacks") == KEEP_COMPRESSED:
@@ -308,8 +308,8 @@ def make_keep_compressed_v1(
 ) -> Callable[[Language], Language]:
     """Make the callback for [nlp.after_creation] that keeps a compressed pipeline small when saved.
 
-    It changes no numbers. If an array fits the precision without any loss, it's saved small. That's
-    true of all arrays of a compressed pipeline, until you train it further.
+    It changes no numbers. Arrays that fit the precision without any loss are saved small: all
+    arrays of a compressed pipeline, until you train it further.
 
     vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,
         and of all other weights: "float16", "int8" or "float32".
@@ -323,7 +323,7 @@ def make_keep_compressed_v1(
     def keep_compressed(nlp: Language) -> Language:
         if after_creation is not None:
             nlp = after_creation(nlp)
-        # spaCy takes no language class of others: methods of the pipeline alone take its place.
+        # spaCy takes no language class of other packages, so replace this pipeline's methods.
         nlp.to_disk = partial(save_compressed, nlp, precisions)  # type: ignore[method-assign]
         nlp.from_disk = partial(load_compressed, nlp)  # type: ignore[method-assign]
         return nlp
@@ -334,7 +334,7 @@ def make_keep_compressed_v1(
 def save_compressed(
     nlp: Language, precisions: Precisions, path: Union[str, Path], *, exclude: Iterable[str] = ()
 ) -> None:
-    """Save a pipeline as `Language.to_disk`, then make files small whose numbers stay the same."""
+    """Save a pipeline as `Language.to_disk` does, then make the files small without any loss."""
     type(nlp).to_disk(nlp, path, exclude=exclude)
     compress_folder(Path(path), nlp.component_names, precisions, lossy=False)
 
@@ -346,10 +346,10 @@ def load_compressed(
     exclude: Iterable[str] = (),
     overrides: Mapping[str, Any] = MappingProxyType({}),
 ) -> Language:
-    """Load a saved pipeline into this one, also with a vocab that has vectors of spaCy's own class.
+    """Load a saved pipeline into this one, even if the vocab has vectors of spaCy's own class.
 
-    Those would take the records of small files for numbers. They are replaced: what they hold is
-    lost, as wherever spaCy loads a pipeline into the vocab of another one.
+    spaCy's vectors would read the records of small files as numbers, so they're replaced, and lose
+    their content, as whenever spaCy loads a pipeline into another pipeline's vocab.
     """
     exclude, vocab = list(exclude), nlp.vocab
     reads_vectors = not {"vocab", "vectors"} & {*exclude} and is_compressed(Path(path) / "vocab")

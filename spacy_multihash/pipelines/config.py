@@ -1,4 +1,4 @@
-"""The sections of a pipeline's config that build layers, and the sections of our layers."""
+"""Find the sections of a config that build layers, and write the sections of our layers."""
 
 import re
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ EMBEDS = ("spacy.MultiHashEmbed.v1", "spacy.MultiHashEmbed.v2")
 ENCODERS = ("spacy.MaxoutWindowEncoder.v1", "spacy.MaxoutWindowEncoder.v2")
 CNNS = ("spacy.HashEmbedCNN.v1", "spacy.HashEmbedCNN.v2")
 TOK2VEC_V1, TOK2VEC_V2 = "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2"
-# The Tok2Vec that each encoder is for. That of Tok2Vec.v1 gets the tokens of all docs in one array,
-# and Tok2Vec.v1 pads it.
+# The Tok2Vec of each encoder. Tok2Vec.v1 passes the tokens of all docs to the encoder in one array,
+# and pads it.
 TOK2VEC_OF = {ENCODERS[0]: TOK2VEC_V1, ENCODERS[1]: TOK2VEC_V2}
 # Settings whose layer embeds docs, or encodes vectors.
 _VECTOR_KEYS = ("embed", "encode", "tok2vec")
@@ -35,11 +35,11 @@ Keys = tuple[str, ...]
 class Section(NamedTuple):
     """A section of a component's config that builds a layer.
 
-    path: Where it is in the component's config.
-    settings: The section, with the values of its variables.
-    parent: Name of the architecture whose argument it is, None for the whole model's.
-    name: Name of its own architecture.
-    kind: The same, or spaCy's name for an architecture of spacy-legacy.
+    path: Its place in the component's config.
+    settings: Its settings, with the values of its variables.
+    parent: The architecture that it's an argument of, None for the whole model's section.
+    name: Its own architecture.
+    kind: The same, or spaCy's name if it's from spacy-legacy.
     """
 
     path: Keys
@@ -61,19 +61,19 @@ def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator
 
 
 def kind_of(name: str) -> str:
-    """Give spaCy's own name for an architecture of spacy-legacy, and any other name as it is."""
+    """Return spaCy's name for an architecture of spacy-legacy, and any other name unchanged."""
     return re.sub(r"^spacy-legacy\.", "spacy.", name)
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether an architecture is one of this package."""
+    """Return whether an architecture is one of this package."""
     return name.startswith(PREFIX) or name in (REPORT_MULTI_EMBED, REPORT_MULTI_FEWER_HASH_EMBED)
 
 
 def is_unknown(section: Section, listened_to: bool) -> bool:
-    """Tell whether a section embeds or encodes tokens, and we have no layer for it.
+    """Return whether a section embeds or encodes tokens in a way that our layers don't.
 
-    listened_to (bool): Whether others can listen to the component, as to a Tok2Vec. Then its whole
+    listened_to (bool): Whether the component can have listeners, as a Tok2Vec can. Then its whole
         model embeds and encodes.
     """
     return (
@@ -85,20 +85,20 @@ def is_unknown(section: Section, listened_to: bool) -> bool:
 
 
 class Rewriter:
-    """Writes a config anew, with our layers in place of spaCy's.
+    """Rewrites a config, with our layers instead of spaCy's.
 
-    Variables that refer to a replaced section become the values that they had.
+    Variables that refer to a replaced section become their former values.
     """
 
     def __init__(self, replaced: dict[Keys, Section]) -> None:
-        """Keep the replaced sections, by their path from the config's root."""
+        """Keep the replaced sections, by path from the config's root."""
         self.replaced = replaced
         self.opened = {path[:end] for path in replaced for end in range(len(path) + 1)}
 
     def rewrite(self, raw: Any, plain: Any, path: Keys = ()) -> Any:  # noqa: ANN401
-        """Copy the value at a path of a config: raw has its variables, plain their values."""
+        """Copy the value at a path of a config. raw has variables, plain has their values."""
         if isinstance(raw, str) and (self._is_stale(raw) or path in self.opened):
-            raw = plain  # inside it, variables keep the values that they had
+            raw = plain  # variables inside keep their former values
         if isinstance(raw, list):
             return [self.rewrite(*values, path) for values in zip(raw, plain, strict=True)]
         if not isinstance(raw, dict):
@@ -112,7 +112,7 @@ class Rewriter:
         return new
 
     def _is_stale(self, text: str) -> bool:
-        """Tell whether a text has a variable whose value changes, or disappears."""
+        """Return whether a text has a variable whose value changes, or disappears."""
         for variable in _VARIABLE.findall(text):
             path = tuple(re.split("[.:]", variable))
             outer = [self.replaced.get(path[:end]) for end in range(len(path) + 1)]
@@ -123,9 +123,9 @@ class Rewriter:
 
 
 def _new_section(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
-    """Write the section of our layer, or of our two layers, for a section of spaCy's.
+    """Write the section of our layer, or our two layers, that replaces spaCy's section.
 
-    The raw section has the variables that stay.
+    Variables in the raw section are kept.
     """
     kind = kind_of(plain[ARCHITECTURES])
     if kind in EMBEDS:
@@ -154,7 +154,7 @@ def _new_section(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def set_config(nlp: Language, new: dict[str, Any]) -> None:
-    """Set what changed in a pipeline's config; spaCy keeps the config of each component apart."""
+    """Set the changes in a pipeline's config, and in spaCy's separate component configs."""
     config = nlp.config
     for name in nlp.component_names:
         pipe_config = nlp.get_pipe_config(name)

@@ -1,8 +1,8 @@
-"""Arrays of fewer bits in MessagePack, which every reader of srsly gets as float32.
+"""Arrays of fewer bits in MessagePack, which srsly reads as float32.
 
-srsly asks the functions of the entry point group srsly_msgpack_decoders what a map stands for. So
-the weights of any component load in thinc's own way, and the component knows nothing of it. This
-module is imported by every process that reads MessagePack: it imports numpy alone.
+srsly decodes maps with the functions in the entry point group srsly_msgpack_decoders, so the
+weights of any component load as usual, without any change in the component. Every process that
+reads MessagePack imports this module, so it only imports numpy.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ SCALES = "scales"
 
 
 def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  # noqa: ANN401
-    """Return what an array (..., n) float32 is saved as: a map of codes, or the array itself.
+    """Return an array (..., n) float32 in its saved form: a map of codes, or the array itself.
 
-    precision (Precision): That of the codes. The array stays as it is for "float32".
-    lossy (bool): Whether numbers may change. If not, an array stays as it is unless its codes stand
-        for it bit by bit, as after loading what was packed before.
+    precision (Precision): The precision of the codes. "float32" returns the array itself.
+    lossy (bool): Whether numbers may change. If not, an array is only packed if its codes decode to
+        the same bits, as after loading a packed array.
 
-    Raises what `narrow` raises, if lossy.
+    Raises the errors of `narrow`, if lossy.
     """
     if precision == "float32":
         return X
@@ -32,7 +32,7 @@ def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  
 
 
 def decode(value: dict[Any, Any], chain: Optional[Callable[[dict[Any, Any]], Any]] = None) -> Any:  # noqa: ANN401 (what a map stands for)
-    """Return the array that a map of codes stands for, float32, and leave other maps to `chain`."""
+    """Decode a map of codes to a float32 array, and pass other maps to `chain`."""
     if CODES in value:
         return widen(value[CODES], value[SCALES])
     return value if chain is None else chain(value)

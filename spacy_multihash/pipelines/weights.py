@@ -1,4 +1,4 @@
-"""Weights copied from spaCy's layers to ours and back, and nodes that replace others."""
+"""Copy weights between spaCy's layers and ours, and replace nodes."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Optional
@@ -33,9 +33,9 @@ EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
 _EMBED = 'For a Tok2Vec component, give its embed layer: model.get_ref("embed").'
 _ENCODE = 'For a Tok2Vec component, give its encoder: model.get_ref("encode").'
-# A node of spaCy's, a node of ours, and for each parameter its name in both.
+# A node of spaCy's, a node of ours, and the name of each parameter in both.
 Pair = tuple[Model, Model, dict[str, str]]
-# Old nodes, each with the new node that replaces it.
+# Old nodes, each with its replacement.
 Swaps = list[tuple[Model, Model]]
 
 
@@ -49,8 +49,8 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
         component, model.get_ref("embed").
     RETURNS (EmbedModel): The new layer.
 
-    Raises TypeError for anything but a Model.
-    Raises ValueError if it's neither a spacy.MultiHashEmbed.v2 nor another layer of spaCy's that
+    Raises TypeError if it isn't a Model.
+    Raises ValueError if it's neither a spacy.MultiHashEmbed.v2 nor another spaCy layer that
     computes the same function.
     """
     check_type("embed_from_spacy", "embed", embed, Model, advice=_EMBED)
@@ -86,8 +86,8 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
     RETURNS (EmbedModel): The new layer.
 
-    Raises TypeError for anything but a Model.
-    Raises ValueError if it has settings or features that spaCy's layer cannot have.
+    Raises TypeError if it isn't a Model.
+    Raises ValueError if its settings or features aren't supported by spaCy's layer.
     """
     check_type("embed_to_spacy", "embed", embed, Model, advice=_EMBED)
     hashes = find_nodes(embed, HASH_NAME)
@@ -130,14 +130,14 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
 def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
     """Build our MaxoutWindowEncoder from a spacy.MaxoutWindowEncoder.v2, with the same weights.
 
-    Predictions are the same. spaCy's layer stays as it is: its weights are copied.
+    Predictions stay the same. The weights are copied, so spaCy's layer doesn't change.
 
     encoder (Model[list[Floats2d], list[Floats2d]]): The layer, initialized or not: for a Tok2Vec
         component, model.get_ref("encode").
     RETURNS (EncoderModel): The new layer.
 
-    Raises TypeError for anything but a Model.
-    Raises ValueError if it is not a spacy.MaxoutWindowEncoder.v2.
+    Raises TypeError if it isn't a Model.
+    Raises ValueError if it isn't a spacy.MaxoutWindowEncoder.v2.
     """
     check_type("encoder_from_spacy", "encoder", encoder, Model, advice=_ENCODE)
     maxouts, windows = find_nodes(encoder, MAXOUT), find_nodes(encoder, EXPAND_WINDOW)
@@ -165,8 +165,8 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     encoder (Model[list[Floats2d], list[Floats2d]]): The layer.
     RETURNS (EncoderModel): The new layer.
 
-    Raises TypeError for anything but a Model.
-    Raises ValueError if it is not our MaxoutWindowEncoder.
+    Raises TypeError if it isn't a Model.
+    Raises ValueError if it isn't our MaxoutWindowEncoder.
     """
     check_type("encoder_to_spacy", "encoder", encoder, Model, advice=_ENCODE)
     if encoder.name != MAXOUT_WINDOW_ENCODER:
@@ -195,7 +195,7 @@ def _embed_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
 
 def _maxout_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
     our_nodes = find_nodes(ours, MAXOUT_NORM)
-    # spaCy's two nodes are one node of ours.
+    # One of our nodes replaces two of spaCy's.
     for their_name, names in (
         (MAXOUT, {"W": "W", "b": "b"}),
         (LAYER_NORM, {"G": "G", "b": "beta"}),
@@ -205,7 +205,7 @@ def _maxout_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
 
 
 def _copy(pairs: Iterable[Pair]) -> None:
-    """Copy weights from the first node of each pair to the second, and sizes that it lacks."""
+    """Copy weights from the first node of each pair to the second, and missing dimensions."""
     for source, target, names in pairs:
         for dim in target.dim_names:
             if target.has_dim(dim) is None and source.has_dim(dim):
@@ -216,19 +216,19 @@ def _copy(pairs: Iterable[Pair]) -> None:
 
 
 def _copy_back(pairs: Iterable[Pair]) -> None:
-    """Copy weights from our node of each pair to spaCy's."""
+    """Copy weights from our node of each pair to spaCy's node."""
     _copy((ours, theirs, {v: k for k, v in names.items()}) for theirs, ours, names in pairs)
 
 
-# Attrs that do not decide what a layer predicts. spaCy sets the dropout rate for each update. From
-# the receptive field, Tok2Vec.v1 sets `pad`, which is compared.
+# Attrs that don't affect predictions. spaCy sets the dropout rate for each update. The receptive
+# field only matters for `pad` of Tok2Vec.v1, which is compared.
 _UNCOMPARED = ("dropout_rate", "receptive_field")
 
 
 def swap_nodes(model: Model, swaps: Swaps) -> Model:
-    """Replace old nodes by new ones, in layers and in references; return the root.
+    """Replace old nodes with new nodes, in layers and in references; return the root.
 
-    thinc's own replace_node raises an error for a node with a reference that is not set.
+    thinc's own replace_node raises an error for a node with an unset reference.
     """
     new_of = {id(old): new for old, new in swaps}
     for node in list(model.walk()):
@@ -245,17 +245,17 @@ def swap_nodes(model: Model, swaps: Swaps) -> Model:
 
 
 def is_built_like(reference: Model, node: Model) -> bool:
-    """Tell whether a node computes the same function as a new layer, apart from the weights.
+    """Return whether a node computes the same function as a new layer, apart from the weights.
 
-    Names say too little, and they may change. So nodes are compared by their functions, sizes and
-    settings, and then their layers in the same way.
+    Names say too little, and they may change, so this compares functions, sizes and settings, and
+    then the layers inside in the same way.
     """
     attrs, expected = (
         {key: value for key, value in layer.attrs.items() if key not in _UNCOMPARED}
         for layer in (node, reference)
     )
     return (
-        node._func is reference._func  # thinc has no public name for it
+        node._func is reference._func  # it has no public name in thinc
         and node.param_names == reference.param_names
         and not node.shims
         and node.dim_names == reference.dim_names
@@ -270,7 +270,7 @@ def is_built_like(reference: Model, node: Model) -> bool:
 
 
 def ref_hindrance(model: Model, swaps: Swaps) -> Optional[str]:
-    """Say which reference of another node hinders a replacement; None if there is none."""
+    """Say which reference from another node prevents a replacement; None if there is none."""
     replaced = [old for old, _ in swaps]
     inside = {id(node) for old in replaced for node in old.walk() if node is not old}
     inside -= {id(old.layers[0]) for old in replaced if _is_wrapper(old)}
@@ -279,14 +279,14 @@ def ref_hindrance(model: Model, swaps: Swaps) -> Optional[str]:
             ref = node.maybe_get_ref(name)
             if id(ref) in inside:
                 return f"the layer '{node.name}' refers to a part of it, as '{name}'"
-            # set_ref takes only nodes below the layer, but a layer can be built with any.
+            # set_ref only accepts nodes below the layer, but a layer can be built with any.
             if ref in replaced and ref not in node.walk():
                 return f"the layer '{node.name}', which is not above it, refers to it as '{name}'"
     return None
 
 
 def layout_of(model: Model) -> list[tuple[Any, ...]]:
-    """Describe what must be the same for a model to load the weights of another."""
+    """Describe the layout that models must share to load each other's weights."""
     nodes = list(model.walk())
     index = {id(node): i for i, node in enumerate(nodes)}
     return [
