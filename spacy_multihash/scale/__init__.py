@@ -1,1 +1,1 @@
-"""One pipeline over many shards of a corpus: in this process, in several, or on Dask."""
+"""Run a pipeline on many shards of a corpus: in this process, in several, or on Dask."""

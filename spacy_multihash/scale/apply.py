@@ -1,7 +1,7 @@
-"""Apply a pipeline to the shards of a corpus, each of which gives a file in a folder.
+"""Apply a pipeline to the shards of a corpus, and write a file for each.
 
 Each file is written whole or not at all, so the work can be resumed after any interruption.
-`manifest.json` in the folder says what made its files.
+`manifest.json` in the folder has the pipeline and settings that made the files.
 """
 
 import errno
@@ -32,13 +32,13 @@ ContextT = TypeVar("ContextT")
 MANIFEST = "manifest.json"
 # The suffix of an output file, by its format.
 SUFFIXES = {"spacy": DOCS, "jsonl": JSON_LINES}
-# The suffix of the file that names the texts of a shard that were skipped, after its own.
+# Appended to a shard's file name, for the list of its skipped texts.
 ERRORS = ".errors"
-# A full disk, or a full quota: no other shard could be written either.
+# A full disk or quota: no other shard could be written, either.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Decimal places of probabilities in JSON lines.
 DIGITS = 6
-# File systems keep modification times in whole numbers of so many nanoseconds.
+# Modification times are whole multiples of one of these in nanoseconds, by file system.
 _TICKS = (1, 100, 1_000, 1_000_000_000)
 
 
@@ -59,10 +59,10 @@ class Applied(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The results of a corpus.
+    """The results of all shards.
 
-    before: The number of shards that were done before.
-    done: What was written now, by shard.
+    before: The number of shards that were already done.
+    done: The results written now, by shard.
     errors: The shards that failed.
     """
 
@@ -76,8 +76,8 @@ class Application:
     """A pipeline to apply to the shards of a folder, or to one shard.
 
     format (str): "spacy" or "jsonl".
-    batch_size (Optional[int]): Docs that the pipeline takes at once. None is its own number.
-    max_length (Optional[int]): Characters of the longest text. None is the pipeline's own number.
+    batch_size (Optional[int]): Docs per batch. None uses the pipeline's own.
+    max_length (Optional[int]): Maximum characters of a text. None uses the pipeline's own.
     """
 
     source: Source[Language]
@@ -88,7 +88,7 @@ class Application:
     max_length: Optional[int] = None
 
     def manifest(self) -> dict[str, Optional[str]]:
-        """Return what must stay the same for the work to be resumed."""
+        """Return the values that must stay the same to resume the work."""
         return {
             "model": self.source.place,
             "model_digest": self.source.digest,
@@ -99,9 +99,9 @@ class Application:
         }
 
     def plan(self, files: Sequence[Path]) -> list[Shard]:
-        """Return each file with the file to write: the same name with another suffix.
+        """Return each file with its output file: the same name with another suffix.
 
-        Raises ValueError if two of them would write the same file.
+        Raises ValueError if two files have the same output.
         """
         root = self.shards if self.shards.is_dir() else self.shards.parent
         planned: dict[Path, Path] = {}
@@ -118,7 +118,7 @@ class Application:
     def check_output(self, *, force: bool) -> list[Path]:
         """Check that the output is new, empty, or was started with the same pipeline and settings.
 
-        Returns the files of earlier work to remove, with force. Raises ValueError.
+        Returns the earlier output files to remove, if `force` is set. Raises ValueError.
         """
         path, manifest = self.output / MANIFEST, self.manifest()
         if not path.is_file():
@@ -140,7 +140,7 @@ class Application:
                 "empty it."
             ) from error
         if force:
-            # Hidden files and folders are half written, or those of others.
+            # Hidden files and folders are half written, or belong to other programs.
             files = (file_.relative_to(self.output) for file_ in self.output.rglob(f"*{suffix}"))
             return [
                 self.output / file_
@@ -157,9 +157,9 @@ class Application:
         return []
 
     def run(self, workers: Workers, todo: Sequence[Shard], *, before: int = 0) -> Result:
-        """Apply the pipeline to shards that aren't done, while others were done before.
+        """Apply the pipeline to the shards in `todo`, after `before` others were done.
 
-        Raises OSError if the disk is full, and what `Workers.imap` raises.
+        Raises OSError if the disk is full, and the errors of `Workers.imap`.
         """
         result = Result(before, [], [])
         write_json(self.output / MANIFEST, self.manifest())
@@ -183,13 +183,13 @@ class Application:
         return result
 
     def tidy(self) -> None:
-        """Remove what was half written when workers were killed."""
+        """Remove files that were half written when workers were killed."""
         for folder, _, _ in os.walk(self.output):
             remove_abandoned(Path(folder))
 
 
 def is_done(shard: Shard) -> bool:
-    """Tell whether a shard was written, and hasn't changed since it was read."""
+    """Return whether a shard has its output, and hasn't changed since it was read."""
     try:
         time = shard.target.stat().st_mtime_ns
         changed = shard.source.stat().st_mtime_ns
@@ -199,9 +199,9 @@ def is_done(shard: Shard) -> bool:
 
 
 def apply_to_shard(application: Application, shard: Shard) -> Union[Applied, OSError]:
-    """Apply a pipeline to a shard on a worker. Existing annotation of a .spacy file is ignored.
+    """Apply a pipeline to a shard on a worker. Existing annotation in .spacy files is ignored.
 
-    Returns the error of a full disk instead of raising it: another try wouldn't help.
+    If the disk is full, returns the error instead of raising it: a retry wouldn't help.
     """
     try:
         return _apply_to_shard(application, shard)
@@ -214,7 +214,7 @@ def apply_to_shard(application: Application, shard: Shard) -> Union[Applied, OSE
 def _apply_to_shard(application: Application, shard: Shard) -> Applied:
     nlp = application.source.loaded_for_shard()
     if application.format == "jsonl":
-        # A .spacy file has the probabilities that the pipeline's own settings ask for.
+        # In .spacy files, the pipeline's own settings decide about probabilities.
         ask_probabilities(nlp)
     if application.max_length is not None:
         nlp.max_length = application.max_length
@@ -238,7 +238,7 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
         skipped.unlink(missing_ok=True)
         if errors:
             write_bytes(skipped, "".join(errors).encode())
-        os.utime(new, ns=(changed, changed))  # which `is_done` compares
+        os.utime(new, ns=(changed, changed))  # `is_done` compares it
     return Applied(counts["docs"], counts["tokens"], counts["entities"], len(errors))
 
 

@@ -13,7 +13,7 @@ from distributed import Client, Future, KilledWorker, as_completed, get_worker
 
 from .workers import TRIES, Outcomes, Workers, attempt
 
-# Items submitted for each worker: one that it works on, and one that waits for it.
+# Items submitted for each worker: one to work on, and one to wait for it.
 AHEAD = 2
 PACKAGES = ("spacy_multihash", "spacy")
 # Seconds until the scheduler must answer, and until it must have a worker.
@@ -23,16 +23,16 @@ WORKER_TIMEOUT = 60.0
 T = TypeVar("T")
 R = TypeVar("R")
 
-# A worker with several threads works on one item at a time all the same.
+# Even with several threads, a worker works on one item at a time.
 _lock = threading.Lock()
 
 
 @contextmanager
 def open_cluster(address: str) -> Iterator[Workers]:
-    """Use the workers of a scheduler, such as tcp://host:8786, which aren't stopped.
+    """Use the workers of a scheduler, such as tcp://host:8786, without stopping them.
 
-    Raises ConnectionError if there's no scheduler, or if it has no workers, and ImportError if one
-    has another version of spaCy or of this package.
+    Raises ConnectionError if there's no scheduler, or if it has no workers, and ImportError if a
+    worker has another version of spaCy or of this package.
     """
     try:
         client = Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
@@ -44,7 +44,7 @@ def open_cluster(address: str) -> Iterator[Workers]:
     with closing(client):
         try:
             client.wait_for_workers(1, timeout=WORKER_TIMEOUT)
-        except (TimeoutError, asyncio.TimeoutError) as error:  # one class from Python 3.11 on
+        except (TimeoutError, asyncio.TimeoutError) as error:  # the same class from Python 3.11 on
             raise ConnectionError(
                 f"The Dask scheduler at {address} has no workers after {WORKER_TIMEOUT:.0f} "
                 f"seconds. Start some with: dask worker {address} --nthreads 1"
@@ -77,8 +77,8 @@ class Cluster(Workers):
         self._client = client
 
     def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
-        # Dask gives up an item, and those that wait on the same worker, if too many workers died
-        # with it. To tell which item is to blame, these are tried again, one at a time.
+        # If too many workers died with an item, Dask gives it up, with all items waiting on the
+        # same worker. To find the item to blame, these are tried again, one at a time.
         todo = iter(range(len(items)))
         suspects: list[int] = []
         running: dict[Future, int] = {}
@@ -87,12 +87,12 @@ class Cluster(Workers):
             while True:
                 next_items: list[int] = []
                 if not suspects:
-                    workers = len(self._client.nthreads()) or 1  # a worker may come
+                    workers = len(self._client.nthreads()) or 1  # a worker may join
                     next_items = list(islice(todo, max(AHEAD * workers - len(running), 0)))
                 elif not running:
                     next_items = [suspects.pop()]
                 for i in next_items:
-                    # Dask would look for futures within arguments.
+                    # Dask would search the arguments for futures.
                     call = partial(_call, function, items[i])
                     future = self._client.submit(call, pure=False, retries=TRIES - 1)
                     running[future] = i

@@ -1,8 +1,8 @@
-"""The probabilities that recognizers give to entities, for the commands that show them.
+"""Probabilities of entities, for the commands that show them.
 
-Each recognizer puts them into doc.spans, by tokens. Components after it may merge or split tokens,
-so they are noted right after the recognizer, by characters. What stands before it notes the
-entities that are there already: those of an `entity_ruler` have no probability.
+Each recognizer puts them into doc.spans, by tokens. Later components may merge or split tokens, so
+they're noted by characters right after the recognizer. A component before it notes the entities
+that are already there: entities of an `entity_ruler`, for example, have no probability.
 """
 
 import math
@@ -15,20 +15,20 @@ from spacy.tokens import Doc
 from ..ner.tagger.component import EntityTagger
 from ..ner.transition.component import BatchEntityRecognizer
 
-# An entity of a doc: its first character, the one after its last, and its label.
+# An entity of a doc: its first character, the character after its last, and its label.
 Place = tuple[int, int, str]
 
-# Where in doc.spans a recognizer puts its probabilities, if its config does not say it.
+# The key in doc.spans for probabilities, if a recognizer's config has none.
 _SPANS_KEY = "spacy_multihash_show_{}"
-# Where in doc.user_data the notes are, while the pipeline runs.
+# The keys in doc.user_data for the notes, while the pipeline runs.
 _BEFORE, _KNOWN = "spacy_multihash_before", "spacy_multihash_probabilities"
 _NOTES = "spacy_multihash_notes"
 
 
 def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> None:
-    """Let all components give probabilities that can, and note them; once or again.
+    """Make all components that can give probabilities do so, and note them. May be repeated.
 
-    threshold (Optional[float]): The one of components that have a threshold. None leaves theirs.
+    threshold (Optional[float]): The threshold for tagger_ner. None keeps its own.
     """
     for name, pipe in nlp.pipeline:
         spans_key = _ask(name, pipe, threshold)
@@ -39,11 +39,11 @@ def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> No
 
 
 def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
-    """Return where in doc.spans a component puts its probabilities, None if it has none."""
+    """Return the key in doc.spans for a component's probabilities, None if it has none."""
     if not isinstance(pipe, (EntityTagger, BatchEntityRecognizer)):
         return None
     if isinstance(pipe, BatchEntityRecognizer) and pipe.cfg["beam_width"] != 1:
-        return None  # a beam has no probabilities, and refuses to be asked for them
+        return None  # a beam has no probabilities, and raises if asked for them
     if pipe.spans_key is None:
         pipe.spans_key = _SPANS_KEY.format(name)
     if isinstance(pipe, EntityTagger) and threshold is not None:
@@ -52,14 +52,14 @@ def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
 
 
 def probabilities_of(doc: Doc) -> dict[Place, float]:
-    """Take the probabilities of entities that were noted for a doc."""
+    """Remove and return the probabilities that were noted for a doc."""
     noted = doc.user_data.pop(_KNOWN, [])
     return {(start, end, label): score for start, end, label, score in noted}
 
 
 @Language.factory(_NOTES)
 def _make_notes(nlp: Language, name: str, spans_key: Optional[str] = None) -> Callable[[Doc], Doc]:
-    """Make what notes the probabilities of doc.spans[spans_key], or the entities without a key."""
+    """Make a component that notes the probabilities in spans_key, or without it, the entities."""
     return _note_entities if spans_key is None else partial(_note_probabilities, spans_key)
 
 

@@ -1,4 +1,4 @@
-"""What workers load, once in each process: the same files as where the command was started."""
+"""Load a pipeline once in each worker process, from the same files as in the main process."""
 
 import gc
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from uuid import uuid4
 
 from spacy.util import get_package_path, import_file, is_package
 
-# Strings and lexemes that a vocab may gain from shards before it's loaded again. At a quarter of a
-# kilobyte each, they take a quarter of a gigabyte.
+# How many strings and lexemes a vocab may gain from shards before it's loaded again. At a quarter
+# of a kilobyte each, they take a quarter of a gigabyte.
 MAX_GROWTH = 1_000_000
-# Tells this process from all others.
+# Identifies this process.
 _HERE = uuid4().hex
-# Compiled Python files, which contain the times of their sources.
+# Compiled Python files contain the times of their sources.
 _COMPILED = "__pycache__"
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass
 class _Loaded:
-    """The source that this process has loaded, and the size of its vocab at first."""
+    """The source that this process has loaded, and the initial size of its vocab."""
 
     run: str
     value: Any
@@ -32,20 +32,20 @@ class _Loaded:
 
 
 _loaded: Optional[_Loaded] = None
-# The digests of the Python files that this process has imported.
+# The digests of the Python files imported in this process.
 _imported: dict[Path, str] = {}
 
 
 @dataclass(frozen=True)
 class Source(Generic[T]):
-    """What a command needs in each process that works for it, and loads there once.
+    """An object, such as a pipeline, that each worker process loads once.
 
     load (Callable[[], T]): Loads it. Must be picklable.
-    place (Optional[str]): The package, folder or file that is loaded. None if there are no files.
+    place (Optional[str]): The package, folder or file to load. None if there are no files.
     digest (str): The digest of these files, "" if there are none. A process raises ValueError if
         its files have another digest.
-    code (Optional[Path]): Python file to import first, in other processes than this one.
-    code_digest (str): Its digest.
+    code (Optional[Path]): Python file to import first, in other processes.
+    code_digest (str): The digest of that file.
     """
 
     load: Callable[[], T]
@@ -57,7 +57,7 @@ class Source(Generic[T]):
     run: str = field(default_factory=lambda: uuid4().hex)  # a command has a source of its own
 
     def loaded(self) -> T:
-        """Return it, loaded unless this process has it already. Raises ValueError."""
+        """Return the object, and load it if needed. Raises ValueError."""
         global _loaded  # noqa: PLW0603 (each process keeps the last source)
         if _loaded is None or _loaded.run != self.run:
             _loaded = None
@@ -68,10 +68,10 @@ class Source(Generic[T]):
         return _loaded.value
 
     def loaded_for_shard(self) -> T:
-        """Return it, loaded again if its vocab has grown too much.
+        """Return the object, and load it again if its vocab has grown too much.
 
-        So memory stays bounded, however many shards a process works on. Results must not depend on
-        what the pipeline remembers of other shards.
+        This limits memory, however many shards a process works on. Results must not depend on the
+        strings and lexemes of other shards.
         """
         global _loaded  # noqa: PLW0603
         vocab = cast(Any, self.loaded()).vocab
@@ -124,19 +124,19 @@ def source_of(
 
 
 def source_without_files(load: Callable[[], T], code: Optional[Path] = None) -> Source[T]:
-    """Make a source that has no files. The arguments are those of `source_of`."""
+    """Make a source without files. The arguments are the same as in `source_of`."""
     if code is None:
         return Source(load)
     return Source(load, code=code.absolute(), code_digest=digest_of(code))
 
 
 def folder_of(place: str) -> Path:
-    """Return where the files of a package or a path are."""
+    """Return the folder or file of a package or path."""
     return get_package_path(place) if is_package(place) else Path(place)
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and bytes of a folder's files, "" of none."""
+    """Return the SHA-256 of a file, or of a folder's names and bytes, "" if there are no files."""
     if path.is_file():
         return sha256(path.read_bytes()).hexdigest()
     digest = sha256()

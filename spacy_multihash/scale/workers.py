@@ -14,9 +14,9 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, Optional, TypeVar
 
-# How often an item is tried in all, if it fails.
+# How often to try an item in total.
 TRIES = 3
-# They limit the threads of BLAS, OpenMP and our kernels in processes that start with them.
+# They limit the threads of BLAS, OpenMP and our kernels in new processes.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ Outcomes = Generator[tuple[int, bool, Any], None, None]
 
 
 class ItemError(ValueError):
-    """An item failed on every try: its name, and the error of the last try."""
+    """An item failed on every try: its name, and the last error."""
 
     def __init__(self, name: str, reason: str) -> None:
         """Keep the name and the reason."""
@@ -42,7 +42,7 @@ class Workers(ABC):
     """Processes that work on one item at a time each.
 
     Functions, items and results are pickled, so functions must belong to a module, or be a
-    `functools.partial` of one that does. An item that fails is tried again twice.
+    `functools.partial` of a module's function. An item that fails is tried again twice.
     """
 
     def imap(
@@ -53,15 +53,15 @@ class Workers(ABC):
         names: Sequence[str],
         on_error: Optional[Callable[[ItemError], None]] = None,
     ) -> Iterator[tuple[int, R]]:
-        """Yield the index of each item and its result, in the order in which they finish.
+        """Yield the index of each item and its result, as they finish.
 
-        Only a few items are started ahead of what the caller has consumed.
+        Only a few items are started ahead of the caller.
 
         names (Sequence[str]): The name of each item, for error messages.
-        on_error (Callable): Called with the error of each item that failed; the others go on.
+        on_error (Callable): Called with the error of each failed item; the others go on.
 
-        Raises ItemError for the first item that failed, if there is no on_error, and
-        ConnectionError if the Dask scheduler is lost.
+        Raises ItemError for the first failed item, if there is no on_error, and ConnectionError if
+        the Dask scheduler is lost.
         """
         with closing(self._run(function, items)) as outcomes:
             for i, succeeded, result in outcomes:
@@ -78,10 +78,10 @@ class Workers(ABC):
 
 
 def fold(results: Iterable[R], merge: Callable[[R, R], R]) -> R:
-    """Merge one or more results as they arrive, in an order that must not matter.
+    """Merge results as they arrive. The order must not matter.
 
-    Results of equal size are merged, like the bits of a counter: each is merged few times, and
-    memory holds the logarithm of their number.
+    Results of equal size are merged, like the bits of a counter: each is merged few times, and the
+    number of results in memory is logarithmic.
     """
     stack: list[tuple[int, R]] = []
     for result in results:
@@ -105,7 +105,7 @@ def attempt(function: Callable[[T], R], item: T) -> tuple[bool, Any]:
 
 
 class Here(Workers):
-    """This process, which works on one item after the other."""
+    """This process, which works on items one by one."""
 
     def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
         for i, item in enumerate(items):
@@ -117,13 +117,13 @@ class Here(Workers):
 
 
 class Processes(Workers):
-    """Processes of this machine, in one thread each.
+    """Processes on this machine, with a thread each.
 
-    A process that was killed is replaced, and its item is tried again.
+    A killed process is replaced, and its item is tried again.
     """
 
     def __init__(self, count: int) -> None:
-        """Start no process yet."""
+        """Set the number of processes."""
         self._count = count
         self._idle: list[_Process] = []
 
@@ -160,7 +160,7 @@ class _Process:
     """A process that receives functions with an item, and sends results back."""
 
     def __init__(self) -> None:
-        # Processes that are forked could inherit locks of threads that they don't have.
+        # Forked processes could inherit locks of threads that they don't have.
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.is_alive = True
@@ -173,13 +173,13 @@ class _Process:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-        theirs.close()  # so that the connection ends with the process
+        theirs.close()  # the connection ends with the process
 
     def send(self, function: Callable, item: object) -> None:
         try:
             self.connection.send_bytes(pickle.dumps((function, item)))
         except ConnectionError:
-            pass  # it was killed, which `receive` tells
+            pass  # it was killed: `receive` says so
 
     def receive(self) -> tuple[bool, Any]:
         """Return whether a call succeeded, and its result or error."""
@@ -205,7 +205,7 @@ def _serve(connection: Connection) -> None:
             message = connection.recv_bytes()
         except (EOFError, OSError):
             return
-        # A function, an item or a result may be impossible to pickle.
+        # Pickling a function, an item or a result may fail.
         succeeded, answer = attempt(_answer, message)
         connection.send_bytes(answer if succeeded else pickle.dumps((False, answer)))
 
