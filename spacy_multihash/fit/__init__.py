@@ -1,1 +1,1 @@
-"""From a corpus to a trained pipeline and a report: what the command `fit` adds to the others."""
+"""From a corpus to a trained pipeline and a report, for the command `fit`."""

@@ -28,13 +28,13 @@ _ABOUT_MISTAKES = (
     "These are the mistakes on dev. Don't look at the mistakes on test: once you've corrected the "
     "corpus or the settings by them, the score on test is too high."
 )
-# What looks wrong in a corpus, with details.
+# Likely problems of a corpus, with details.
 Warnings = Sequence[tuple[str, Sequence[str]]]
 PARTS = (
     "An entity that the model made up counts against both parts, so both can be lower than the "
     "total."
 )
-_TEXT_LENGTH = 300  # characters of a text that are shown
+_TEXT_LENGTH = 300  # characters of a text to show
 _PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
 
 
@@ -43,7 +43,7 @@ class Arm:
     """A trained pipeline, with scores by split.
 
     bytes (int): The size of its files.
-    speed (float): Tokens a second, on this machine.
+    speed (float): Tokens per second, on this machine.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Arm:
 
 @dataclass(frozen=True)
 class Report:
-    """What the page shows.
+    """The contents of the page.
 
-    about (str): What was trained, on what, and where.
+    about (str): The task, the corpus, and the machine.
     baseline (Optional[Arm]): spaCy's pipeline, trained on the same corpus for as many steps.
-    warnings (Warnings): What looks wrong in the corpus, with details.
-    reasons (Sequence[str]): Why the settings are as they are.
-    notes (Sequence[str]): What else was done, such as calibration.
-    commands (Mapping[str, str]): Commands to go on with, by what they do.
+    warnings (Warnings): Likely problems of the corpus, with details.
+    reasons (Sequence[str]): The reasons for the settings.
+    notes (Sequence[str]): Further steps, such as calibration.
+    commands (Mapping[str, str]): Commands to run next, by their purpose.
     """
 
     title: str
@@ -100,7 +100,7 @@ def render_report(report: Report) -> bytes:
 
 
 def render_text_mistakes(mistakes: Sequence[TextMistake], *, limit: int) -> Html:
-    """Render the first of the texts with wrong labels, as a section of a page."""
+    """Render the first texts with wrong labels, as a section of a page."""
     if not mistakes:
         return section("Mistakes", "There are no mistakes.")
     shown = mistakes[:limit]
@@ -133,7 +133,7 @@ def percent(share: Optional[float]) -> str:
 
 
 def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
-    """List the scores of each split and part: name, gold, P, R, F1 and the interval of F1."""
+    """List the scores of each split and part: name, gold, P, R, F1 and its interval."""
     rows = []
     for split, of_split in [*scores.items()][::-1]:
         for part, of_part in of_split.parts.items():
@@ -243,7 +243,7 @@ def _curve(report: Report) -> Html:
 
 
 def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Html:
-    """Make a table of the labels: how many there are in train, and their scores."""
+    """Make a table of the labels: their counts in train, and their scores."""
     split = best_split(scores)
     per_label = scores[split].parts["all"].per_label
     in_train = Counter(labels_of(stats.splits["train"]))
@@ -265,12 +265,12 @@ def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Html:
 
 
 def labels_of(split: SplitStats) -> Mapping[str, int]:
-    """Return how often a split has each label of entities, or else of texts."""
+    """Return the counts of a split's entity labels, or else of its text labels."""
     return split.labels or split.cats
 
 
 def corpus_table(stats: CorpusStats) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return header and rows: the size of each split, and what share of entities train has."""
+    """Return header and rows: the size of each split, and the share of entities seen in train."""
     what = "entities" if stats.splits["train"].labels else "labels"
     rows = []
     for name, split in stats.splits.items():

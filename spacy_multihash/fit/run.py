@@ -1,4 +1,4 @@
-"""The folder of a run of `fit`: its files, and which of its steps are done."""
+"""The folder of a run of `fit`: its files, and the steps that are done."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -17,9 +17,9 @@ _FILES = ("data", "dev", "test", "code")
 
 @dataclass(frozen=True)
 class Options:
-    """What decides what a pipeline is: the options of the command.
+    """The options of the command, which decide the pipeline.
 
-    overrides (Mapping[str, Any]): Of the config.
+    overrides (Mapping[str, Any]): Overrides of the config.
     """
 
     data: Path
@@ -41,16 +41,16 @@ class Options:
 
 
 class Run:
-    """A folder in which a pipeline is fitted, step by step.
+    """A folder to fit a pipeline in, step by step.
 
-    fit.json in it has the options, and what came of each step that is done. A step that was
-    interrupted begins anew, and training at its last evaluation.
+    fit.json has the options, and the results of the steps that are done. An interrupted step starts
+    over, and training goes on from its last evaluation.
     """
 
     def __init__(self, folder: Path, options: Options, *, force: bool = False) -> None:
-        """Open a folder, or plan a new one. `clear` removes a run of other options.
+        """Open a folder, or plan a new folder. `clear` removes a run with other options.
 
-        Raises ValueError if the folder has a model of other options, or something else than a run.
+        Raises ValueError if the folder has a model with other options, or isn't a run.
         """
         self.folder, self.options = folder, options
         self.config, self.model = folder / "config.cfg", folder / "model"
@@ -81,9 +81,9 @@ class Run:
         return self.folder / "corpus" / f"{name}.spacy"
 
     def step(self, name: str, function: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401
-        """Take a step, a function of this run and more, unless it's done. Return what came of it.
+        """Take a step, a function of this run and more, unless it's done. Return its result.
 
-        If the first step fails, nothing is left of it.
+        If the first step fails, it leaves nothing behind.
         """
         done = self.record["done"]
         if name in done:
@@ -106,7 +106,7 @@ class Run:
         """Remove the files of an earlier run with other options."""
         if srsly.read_json(self.record_path)["options"] == self.record["options"]:
             return
-        write_json(self.record_path, self.record)  # first, so that nothing of the rest is done
+        write_json(self.record_path, self.record)  # first, so that no other step counts as done
         for name in ("model", "baseline", "package"):
             rmtree(self.folder / name, ignore_errors=True)
         for name in ("config.cfg", "training.npz", "report.html", "scores.json"):

@@ -1,4 +1,4 @@
-"""Scores of a trained pipeline with intervals, and its size."""
+"""Scores of a trained pipeline, with intervals, and its size."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from spacy.training import Example
 from ..corpus.evaluation import KnownEntities, Scores, annotate, evaluate_entities, predict
 from ..inspection.errors import entities_of
 
-# Samples of an interval, and how many are drawn at once.
+# Bootstrap samples of an interval, and how many to draw at once.
 _SAMPLES, _SAMPLE_BATCH = 1000, 50
 _LEVELS = (2.5, 97.5)
 Counts = tuple[int, int, int]
@@ -23,11 +23,11 @@ Counts = tuple[int, int, int]
 class SplitScores:
     """Scores of a split.
 
-    unit (str): What an interval draws: "sentences", "documents" or "texts".
-    units (int): Their number.
-    parts (Mapping[str, Scores]): "all", and for entities "seen" and "unseen" in training, with
-        those of the other part masked. Scores of labels are those of "all".
-    interval (Optional[tuple[float, float]]): In 95 % of samples of the units, F1 of all is within.
+    unit (str): The unit of bootstrap samples: "sentences", "documents" or "texts".
+    units (int): The number of units.
+    parts (Mapping[str, Scores]): "all", and for entities "seen" and "unseen" in training, with the
+        other part masked. Scores by label are in "all".
+    interval (Optional[tuple[float, float]]): Contains the F1 of all in 95 % of samples.
     """
 
     unit: str
@@ -37,7 +37,7 @@ class SplitScores:
 
 
 def score_entities(nlp: Language, examples: Sequence[Example], known: KnownEntities) -> SplitScores:
-    """Score the entities that a pipeline finds in docs, which it annotates."""
+    """Annotate docs with a pipeline, and score the entities."""
     predict(nlp, examples)
     evaluation = evaluate_entities(examples, known)
     counts = [counts for example in examples for counts in count_sentences(example)]
@@ -49,7 +49,7 @@ def score_entities(nlp: Language, examples: Sequence[Example], known: KnownEntit
 def count_sentences(example: Example) -> list[Counts]:
     """Count right, spurious and missed entities of each sentence of a gold doc.
 
-    Without sentences, the doc is one. An entity belongs to the sentence where it begins.
+    A doc without sentences counts as one. Entities belong to the sentence where they begin.
     """
     doc = example.reference
     has_sentences = doc.has_annotation("SENT_START")
@@ -63,7 +63,7 @@ def count_sentences(example: Example) -> list[Counts]:
 
 
 def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:
-    """Score the labels that a pipeline gives to texts, whose docs it annotates."""
+    """Annotate docs with a pipeline, and score the labels of texts."""
     counts, labels = [], dict[str, PRFScore]()
     for _, gold, found in _predict_labels(nlp, examples):
         counts.append((len(gold & found), len(found - gold), len(gold - found)))
@@ -80,7 +80,7 @@ def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:
 
 
 class TextMistake(NamedTuple):
-    """A text with wrong labels, and how sure the pipeline is of the most confident one."""
+    """A text with wrong labels, and the confidence in the most confident wrong label."""
 
     confidence: float
     gold: Sequence[str]
@@ -104,10 +104,10 @@ def text_mistakes(nlp: Language, examples: Sequence[Example]) -> list[TextMistak
 def _predict_labels(
     nlp: Language, examples: Sequence[Example]
 ) -> Iterator[tuple[Doc, set[str], set[str]]]:
-    """Yield each doc of a pipeline, its gold labels, and those that it was given.
+    """Yield each doc of a pipeline, its gold labels, and its predicted labels.
 
-    These are the labels with a score of 0.5 or more, or where each gold text has one label, the
-    label with the highest score.
+    Predicted labels have a score of 0.5 or more, or if each gold text has one label, the highest
+    score.
     """
     annotate(nlp, examples)
     is_exclusive = has_exclusive_labels(example.reference.cats for example in examples)
@@ -120,7 +120,7 @@ def _predict_labels(
 
 
 def has_exclusive_labels(cats: Iterable[Mapping[str, float]]) -> bool:
-    """Tell whether each text has one label."""
+    """Return whether each text has one label."""
     return all(len(_labels(of_text)) == 1 for of_text in cats)
 
 
@@ -136,7 +136,7 @@ def _scores(prf: PRFScore, per_label: Optional[Mapping[str, Scores]] = None) -> 
 def f1_interval(counts: Sequence[Counts], seed: int = 0) -> Optional[tuple[float, float]]:
     """Return the range of F1 in 95 % of bootstrap samples of units (Efron 1979).
 
-    None if it has no width, as that of a perfect score.
+    None if the range is a single value, as for a perfect score.
 
     counts (Sequence[Counts]): Right, spurious and missed entities of each unit.
     """

@@ -1,4 +1,4 @@
-"""The splits of a corpus for `fit`: made, and checked before the work."""
+"""Make the splits of a corpus for `fit`, and check them before the work."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from .report import labels_of
 from .run import Options
 
 SHARES = {(False, False): (0.8, 0.1, 0.1), (False, True): (0.9, 0.1)}  # by (has dev, has test)
-MIN_DOCS = 10  # that are split
+MIN_DOCS = 10  # to split
 FEW = 10  # entities of a label in train
 
 
 def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, list[Doc]]:
-    """Split dev and test off train where they aren't given. Raises ValueError for too few docs."""
+    """Split missing dev and test sets off train. Raises ValueError if there are too few docs."""
     shares = SHARES.get(("dev" in docs, "test" in docs))
     if shares is None:
         return dict(docs)
@@ -35,7 +35,7 @@ def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, lis
 
 
 def _by_sentence(path: Path) -> str:
-    """Say how to make more documents, if lines -DOCSTART- separate them."""
+    """Say how to make more documents, if -DOCSTART- lines separate them."""
     if path.suffix == ".spacy" or not path.is_file():
         return ""
     has_marks = any(line.startswith(DOCSTART) for _, line in read_lines(path))
@@ -48,7 +48,7 @@ def _words(doc: Doc) -> tuple[str, ...]:
 
 
 def check_docs(docs: Mapping[str, Sequence[Doc]], options: Options) -> None:
-    """Raise ValueError for splits without annotations, and for texts that have all one label."""
+    """Raise ValueError for splits without annotations, or if all texts have the same label."""
     given = {"train": options.data, "dev": options.dev, "test": options.test}
     what, other = ("labels of texts", "entities") if options.textcat else ("entities", "labels")
     for name, of_split in docs.items():
@@ -76,7 +76,7 @@ def _labels(doc: Doc) -> list[str]:
 
 
 def rare_labels(stats: CorpusStats) -> list[str]:
-    """Warn of labels that train has rarely."""
+    """Warn of labels that are rare in train."""
     in_train = Counter(labels_of(stats.splits["train"]))
     labels = {label for split in stats.splits.values() for label in labels_of(split)}
     rare = [f"{label} {in_train[label]}" for label in sorted(labels) if in_train[label] < FEW]

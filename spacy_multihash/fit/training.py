@@ -1,9 +1,9 @@
-"""Training that goes on where it was interrupted.
+"""Training that can be resumed after an interruption.
 
-The steps are those of `spacy train`, which always starts anew. Here, each evaluation leaves a
+The steps are those of `spacy train`, which always starts over. Here, each evaluation saves a
 checkpoint: weights, the optimizer's moments and averages, random states, and the scores so far.
-Training that goes on repeats the steps since the last evaluation, and then has the same model, bit
-for bit, as training that was never interrupted.
+Resumed training repeats the steps since the last evaluation, and ends with the same model, bit for
+bit, as uninterrupted training.
 """
 
 import json
@@ -29,12 +29,12 @@ from ..common.files import replacing_file, replacing_folder
 
 @dataclass
 class History:
-    """What came of a training so far.
+    """The progress of a training.
 
     step (int): The last step, from 0.
-    curve (list[tuple[int, float]]): Each evaluation: the step, and the score that chooses the best
-        model, 0 to 1.
-    seconds (float): The time of all steps and evaluations, without those that were repeated.
+    curve (list[tuple[int, float]]): The step and the score of each evaluation. The score, 0 to 1,
+        chooses the best model.
+    seconds (float): The time of all steps and evaluations, except repeated ones.
     """
 
     step: int = -1
@@ -43,11 +43,11 @@ class History:
 
     @property
     def best(self) -> tuple[int, float]:
-        """The step and the score of the best model. Of equals, it's the last, as in spaCy."""
+        """The step and the score of the best model. In ties, it's the last, as in spaCy."""
         return max(self.curve, key=lambda point: (point[1], point[0]))
 
     def last_step(self, patience: int, max_steps: int) -> Optional[int]:
-        """Return the step at which training ends if the score doesn't rise. None if none does."""
+        """Return the step at which training ends if the score doesn't rise, or None."""
         ends = [max_steps] if max_steps else []
         if patience and self.curve:
             first_best = max(self.curve, key=lambda point: (point[1], -point[0]))
@@ -55,20 +55,20 @@ class History:
         return min(ends, default=None)
 
 
-# Is called after each step, with the step at which training ends if the score doesn't rise.
+# Called after each step, with the step at which training ends if the score doesn't rise.
 Progress = Callable[[History, Optional[int]], None]
 
 
 def train(
     config: Config, model: Path, checkpoint: Path, progress: Optional[Progress] = None
 ) -> History:
-    """Train the pipeline of a config, or go on with its training.
+    """Train the pipeline of a config, or resume its training.
 
     model (Path): The folder for the best model so far, which is whole at all times.
-    checkpoint (Path): The file for the state at the last evaluation. If it's there, training goes
-        on from it. It has to come from the same config and corpora.
+    checkpoint (Path): The file for the state at the last evaluation. If it exists, training goes on
+        from it. It must come from the same config and corpora.
 
-    Raises what `spacy train` raises, and ValueError for a checkpoint of another config.
+    Raises the errors of `spacy train`, and ValueError for a checkpoint of another config.
     """
     nlp = init_nlp(config)
     settings = nlp.config.interpolate()
@@ -130,7 +130,7 @@ def _update(
             part,
             drop=dropout,
             losses=losses,
-            sgd=False,  # type: ignore[arg-type]  # as spaCy's loop has it: take no step yet
+            sgd=False,  # type: ignore[arg-type]  # as in spaCy's loop: no step yet
             exclude=frozen,
             annotates=annotating,
         )
@@ -152,9 +152,9 @@ def _endless(dropout: Any) -> Iterator[float]:  # noqa: ANN401 (a number or a sc
 
 
 class _State:
-    """All that steps change, except schedules, which depend on the number of steps alone.
+    """All that steps change, except schedules, which only depend on the number of steps.
 
-    history (History): What came of the training so far.
+    history (History): The progress of the training so far.
     shuffles (list[numpy.ndarray]): The state of Python's random numbers before each epoch.
     """
 
@@ -167,7 +167,7 @@ class _State:
     def batches(
         self, corpus: Callable, batcher: Callable, max_epochs: int
     ) -> Iterator[tuple[int, Sequence[Example]]]:
-        """Yield the batches that are left, each with the number of its epoch.
+        """Yield the remaining batches, each with the number of its epoch.
 
         Batch sizes may change from batch to batch, over epochs. So the epochs of a checkpoint are
         shuffled and cut into batches again.
@@ -237,7 +237,7 @@ class _State:
         return moments if optimizer.averages is None else moments | {"mean": optimizer.averages}
 
     def _params(self) -> Iterator[tuple[Model, str]]:
-        """Yield the parameters of all components, each once, in an order that stays."""
+        """Yield the parameters of all components, each once, always in the same order."""
         models = (getattr(pipe, "model", None) for _, pipe in self.nlp.pipeline)
         walks = (model.walk() for model in models if isinstance(model, Model))
         nodes = {node.id: node for walk in walks for node in walk}
