@@ -1,1 +1,1 @@
-"""Static vectors: read, written, aligned, made smaller, and several of them at once."""
+"""Static vectors: read, write, align and shrink tables, and use several at once."""

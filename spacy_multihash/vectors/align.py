@@ -1,4 +1,4 @@
-"""A table mapped into the space of another table, by pairs of words (Procrustes)."""
+"""Map a table into the space of another table, by pairs of words (Procrustes)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,15 +9,15 @@ import numpy
 from .reduce import AffineMap
 from .table import VectorTable, word_keys
 
-# Words with the same spelling, at most, in the order of the first table.
+# Maximum number of words with the same spelling, in the order of the first table.
 MAX_ALIKE = 100_000
-# Every tenth vector is held out, if there are enough pairs, to measure the map of the others.
+# With enough pairs, every tenth vector is held out to measure the map of the others.
 _HELD_OUT_EVERY, _MIN_PAIRS = 10, 50
 _MAX_TRANSLATED, _MAX_CANDIDATES = 1_000, 20_000
 
 
 class Accuracy(NamedTuple):
-    """How many held-out words have their translation as the nearest of the candidates."""
+    """How many held-out words have their translation as the nearest candidate."""
 
     share: float
     words: int
@@ -32,7 +32,7 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
 
     Y, X (numpy.ndarray): Vectors of paired words, (pairs, width).
 
-    Raises ValueError if the widths differ, if there are no more pairs than columns, or if all
+    Raises ValueError if the widths differ, if there aren't more pairs than columns, or if all
     vectors of a table are equal.
     """
     if Y.shape != X.shape:
@@ -59,9 +59,9 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
 
 
 def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
-    """Count how many vectors of Y (pairs, width) a map of the others takes nearest to theirs in X.
+    """Count the vectors of Y (pairs, width) that a map of the others takes nearest to theirs in X.
 
-    Pairs of the same vector of Y are held out together. None if there are too few pairs.
+    Pairs with the same vector of Y are held out together. None if there are too few pairs.
     """
     numbers: dict[bytes, int] = {}
     places = numpy.array([numbers.setdefault(y.tobytes(), len(numbers)) for y in Y])
@@ -81,10 +81,10 @@ def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
 
 
 def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Read pairs of words, one a line, separated by tabs or blanks. Blank lines are skipped.
+    """Read pairs of words, a pair on each line, separated by tabs or blanks. Skips blank lines.
 
-    Raises FileNotFoundError, or ValueError if a line has another number of words, or if a pair is
-    there twice.
+    Raises FileNotFoundError, or ValueError if a line doesn't have two words, or if a pair is
+    repeated.
     """
     if not path.is_file():
         raise FileNotFoundError(f"There is no file of pairs at {path}. Check the path.")
@@ -115,7 +115,7 @@ def pair_vectors(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Look up the pairs for which both tables have a vector, (n, width) float32 each.
 
-    Pairs of the same two vectors count once. Raises ValueError if there are none.
+    Pairs with the same two vectors count once. Raises ValueError if there are none.
     """
     (has_Y, Y), (has_X, X) = (
         t.look_up(words) for t, words in zip((table, target), zip(*pairs, strict=True), strict=True)
@@ -124,9 +124,9 @@ def pair_vectors(
 
 
 def alike_vectors(table: VectorTable, target: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Look up the first 100,000 words that both tables have, spelled alike, as `pair_vectors`.
+    """Look up the first 100,000 words that both tables spell alike, as `pair_vectors` does.
 
-    Raises ValueError if there are none, or if both tables are of floret.
+    Raises ValueError if there are none, or if both tables are floret tables.
     """
     if table.floret is not None and target.floret is not None:
         raise ValueError(
@@ -150,7 +150,7 @@ def alike_vectors(table: VectorTable, target: VectorTable) -> tuple[numpy.ndarra
 def _distinct(
     table: VectorTable, target: VectorTable, Y: numpy.ndarray, X: numpy.ndarray
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return each pair of vectors once, in their order. Raises ValueError if there are none."""
+    """Return each distinct pair of vectors once, in order. Raises ValueError if there are none."""
     first: dict[bytes, int] = {}
     for place, (y, x) in enumerate(zip(Y, X, strict=True)):
         first.setdefault(y.tobytes() + x.tobytes(), place)

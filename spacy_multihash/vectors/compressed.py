@@ -1,8 +1,8 @@
 """Static vectors in small files: rows of float16 or int8, and keys in sorted arrays.
 
-In memory, rows are float32, as spaCy's own layers need them, and keys stay arrays: a key takes some
-bytes, where a dict takes 100. In a file, the first bytes of the sorted keys are left out, and how
-many keys begin with each value is stored instead.
+In memory, rows are float32, as spaCy's own layers need, and keys are arrays: a key takes some
+bytes, and in a dict 100. In a file, the first bytes of the sorted keys are left out, and the number
+of keys that begin with each value is stored instead.
 """
 
 from bisect import bisect_left
@@ -22,24 +22,24 @@ from ..common.files import keep_collector, replacing_file
 from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
 
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
-_BYTES = 8  # of a key
-# As many keys for each value of the first bytes make up for counting them.
+_BYTES = 8  # bytes of a key
+# With this many keys per value of the first bytes, it pays to count them.
 _MIN_KEYS_PER_PREFIX = 2
 
 
 class SortedKeys(Mapping[int, int]):
-    """Maps keys to rows, as the dict `key2row` of spaCy's vectors, but is read-only.
+    """Maps keys to rows, like the dict `key2row` of spaCy's vectors, but read-only.
 
     keys (numpy.ndarray): (K,) uint64, ascending.
     rows (numpy.ndarray): (K,) int32, the row of each key.
-    last (numpy.ndarray): (K,) bool, whether a key is the last one of its row. spaCy names a row by
-        the last of its keys, so these keys come after the others.
+    last (numpy.ndarray): (K,) bool, whether a key is the last key of its row. spaCy names a row by
+        its last key, so these keys come after the others.
     """
 
     def __init__(self, keys: numpy.ndarray, rows: numpy.ndarray, last: numpy.ndarray) -> None:
         """Keep the arrays."""
         self.ids, self.rows, self.last = keys, rows, last
-        self._view = memoryview(cast(Any, keys))  # items are found faster than an array's
+        self._view = memoryview(cast(Any, keys))  # faster to index than an array
 
     @classmethod
     def of(cls, key2row: Mapping[int, int]) -> "SortedKeys":
@@ -55,7 +55,7 @@ class SortedKeys(Mapping[int, int]):
         return cls(keys[order], rows[order], last[order])
 
     def find(self, keys: numpy.ndarray) -> numpy.ndarray:
-        """Return the rows of keys, (n,) uint64 -> (n,) int32, and -1 for a key without a row."""
+        """Return the rows of keys, (n,) uint64 -> (n,) int32, -1 if a key has none."""
         if not len(self.ids):
             return numpy.full(len(keys), -1, dtype="int32")
         at, present = find_sorted(self.ids, keys)
@@ -70,7 +70,7 @@ class SortedKeys(Mapping[int, int]):
         raise KeyError(key)
 
     def __iter__(self) -> Iterator[int]:
-        """Go through the keys, the last key of each row after the others."""
+        """Iterate over the keys, with the last key of each row after the others."""
         yield from self.ids[self._order()].tolist()
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ def find_sorted(keys: numpy.ndarray, ids: numpy.ndarray) -> tuple[numpy.ndarray,
 
 
 def pack_keys(keys: SortedKeys) -> dict[str, numpy.ndarray]:
-    """Return the arrays that a file has for keys."""
+    """Return the arrays that represent keys in a file."""
     left_out = next((n for n in (2, 1) if len(keys) >= _MIN_KEYS_PER_PREFIX * 256**n), 0)
     as_bytes = keys.ids.astype(">u8").view("uint8").reshape(-1, _BYTES)
     prefixes = keys.ids >> numpy.uint64(8 * (_BYTES - left_out)) if left_out else keys.ids * 0
@@ -110,7 +110,7 @@ def pack_keys(keys: SortedKeys) -> dict[str, numpy.ndarray]:
 
 
 def unpack_keys(arrays: Mapping[str, numpy.ndarray]) -> SortedKeys:
-    """Return the keys that `pack_keys` packed. Raises ValueError if arrays don't fit together."""
+    """Return the keys packed by `pack_keys`. Raises ValueError if the arrays don't fit together."""
     counts, ends = arrays["counts"], arrays["ends"]
     left_out = _BYTES - ends.shape[1]
     as_bytes = numpy.zeros((len(ends), _BYTES), dtype="uint8")
@@ -127,14 +127,14 @@ def unpack_keys(arrays: Mapping[str, numpy.ndarray]) -> SortedKeys:
 
 
 def _smallest(numbers: numpy.ndarray) -> numpy.ndarray:
-    """Return whole numbers in the dtype with the fewest bytes that holds them."""
-    if numbers.min(initial=0) < 0:  # the row of a key without vector
+    """Return whole numbers in the smallest dtype that holds them."""
+    if numbers.min(initial=0) < 0:  # the row of a key without a vector
         return numbers
     return numbers.astype(numpy.min_scalar_type(int(numbers.max(initial=0))))
 
 
 def is_compressed(folder: Path) -> bool:
-    """Tell whether the vectors of a vocab's folder are rows of codes."""
+    """Return whether the vectors in a vocab's folder are rows of codes."""
     if not (folder / TABLE).is_file():
         return False
     with (folder / TABLE).open("rb") as file_:
@@ -142,14 +142,14 @@ def is_compressed(folder: Path) -> bool:
             version = numpy.lib.format.read_magic(file_)
             read = numpy.lib.format.read_array_header_1_0
             return version == (1, 0) and read(file_)[2].names is not None
-        except Exception:  # of a damaged file, which raises where the table is read
+        except Exception:  # a damaged file raises when the table is read
             return False
 
 
 class CompressedVectors(Vectors):
-    """spaCy's vectors, with keys in sorted arrays, and read from small files too.
+    """spaCy's vectors with keys in sorted arrays. They can also be read from small files.
 
-    A change of the keys makes a dict of them, as spaCy has.
+    If the keys change, they become a dict, as in spaCy.
     """
 
     key2row: Any  # SortedKeys, or a dict
@@ -164,7 +164,7 @@ class CompressedVectors(Vectors):
         return _unpickle, (self.to_bytes(),)
 
     def __eq__(self, other: object) -> bool:
-        """Compare the table, its keys and settings, in whatever order the keys are."""
+        """Compare the table, its keys in any order, and its settings."""
         return (
             isinstance(other, Vectors)
             and self.shape == other.shape
@@ -174,7 +174,7 @@ class CompressedVectors(Vectors):
         )
 
     def __ne__(self, other: object) -> bool:
-        """Compare too: spaCy's compiled class doesn't call `__eq__`."""
+        """Compare, since spaCy's compiled class doesn't call `__eq__`."""
         return not self == other
 
     def add(self, key: Any, *, vector: Any = None, row: Any = None) -> int:  # noqa: ANN401
@@ -188,7 +188,7 @@ class CompressedVectors(Vectors):
         return super().resize(shape, inplace)
 
     def find(self, *, keys: Any = None, **others: Any) -> Any:  # noqa: ANN401
-        """Find rows or keys, as spaCy does, but several keys at once."""
+        """Find rows or keys, as spaCy does, but handle several keys at once."""
         sorted_keys = isinstance(self.key2row, SortedKeys) and self.mode == Mode.default
         if keys is None or others or not sorted_keys:
             return super().find(keys=keys, **others)
@@ -201,7 +201,7 @@ class CompressedVectors(Vectors):
     def from_disk(
         self, path: Union[str, Path], *, exclude: Iterable[str] = ()
     ) -> "CompressedVectors":
-        """Read the vectors of a folder, in either form. Raises ValueError for a damaged file."""
+        """Read the vectors in a folder, in either form. Raises ValueError if a file is damaged."""
         path = Path(path)
         self.key2row = {}
         if not is_compressed(path):
@@ -219,11 +219,11 @@ class CompressedVectors(Vectors):
         return self
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
-        """Write spaCy's own form, which spaCy's own vectors read."""
+        """Write spaCy's own form, for spaCy's own vectors to read."""
         self._with_dict(lambda: super(CompressedVectors, self).to_disk(path, exclude=exclude))
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """Return the bytes of spaCy's own vectors."""
+        """Return the same bytes as spaCy's own vectors."""
         return self._with_dict(lambda: super(CompressedVectors, self).to_bytes(exclude=exclude))
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "CompressedVectors":
@@ -244,7 +244,7 @@ class CompressedVectors(Vectors):
         self.data = get_current_ops().asarray2f(rows)
 
     def _read_keys(self, path: Path) -> None:
-        if not path.is_file():  # of a floret table
+        if not path.is_file():  # a floret table
             return
         try:
             with keep_collector():
@@ -275,15 +275,15 @@ def make_compressed_vectors_v1() -> Callable[[Vocab], CompressedVectors]:
 
 
 def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
-    """Make the files of a vocab's vectors small, which are in spaCy's own form.
+    """Compress the files of a vocab's vectors, which are in spaCy's own form.
 
     folder (Path): The folder of the vocab.
-    precision (Precision): That of the rows. The keys are small in any.
-    lossy (bool): Whether numbers may change, and rows that no key has are left out. If not, and
-        if codes wouldn't give back the same numbers, rows stay float32.
+    precision (Precision): The precision of the rows. Keys are always compressed.
+    lossy (bool): Whether numbers may change, and rows without a key are left out. If not, rows only
+        become codes if the codes give back the same numbers.
 
-    Returns how many rows are left out. Raises ValueError for NaN, infinity, and numbers that
-    float16 can't hold.
+    Returns the number of rows left out. Raises ValueError for NaN, infinity, and numbers out of
+    float16's range.
     """
     vectors = CompressedVectors().from_disk(folder, exclude=["strings"])
     data, keys = to_numpy(vectors.data), vectors.key2row
@@ -305,10 +305,10 @@ def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
 
 
 def _records(codes: Codes) -> numpy.ndarray:
-    """Make an array (rows, 1) of records: the codes of a row, and its scale.
+    """Make an array (rows, 1) of records: the codes and the scale of each row.
 
-    spaCy's own vectors, which read it where a component is sourced, can't compute with records.
-    They would take plain codes for vectors.
+    spaCy's own vectors read it if a component is sourced, and can't compute with records. Plain
+    codes would be taken for vectors.
     """
     fields: list[Any] = [("codes", codes.codes.dtype.newbyteorder("<"), codes.codes.shape[1:])]
     if codes.scales is not None:

@@ -1,4 +1,4 @@
-"""Tables of vectors in files: packages, folders of pipelines or vocabs, text, and codes (.npz)."""
+"""Read and write vectors: packages, folders of pipelines or vocabs, text, and codes (.npz)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,24 +22,24 @@ from .reduce import Method, quantize
 from .table import ATTR_NAMES, VectorTable, check_finite, check_table, word_keys
 from .text import ends_in_number, is_text, read_text, write_text
 
-# Of a file of codes.
+# The format of a file of codes.
 FORMAT, VERSION = "spacy-multihash.vectors", 1
 _NONE = numpy.zeros(0, dtype="uint64")
 
 
 def is_codes(path: Path) -> bool:
-    """Tell whether a path has the name of a file of codes."""
+    """Return whether a path has the suffix of a file of codes."""
     return path.suffix.lower() == ".npz"
 
 
 def source_path(source: Union[str, Path]) -> Path:
-    """Return the path of a source, or the folder of the installed pipeline of that name."""
+    """Return the path of a source, or the folder of an installed pipeline with that name."""
     path, name = Path(source), str(source)
     if path.exists() or not is_package(name):
         return path
     try:
         package = get_package_path(name)
-    except ImportError:  # a package that's imported by another name
+    except ImportError:  # a package with another import name
         return path
     if not (package / "meta.json").is_file():
         return path
@@ -51,7 +51,7 @@ def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTa
     """Read a table of vectors.
 
     source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
-        vectors as text or as codes (.npz).
+        vectors as text or codes (.npz).
     lang (Optional[str]): The language. Default: the source's language, or "xx" for text.
 
     Raises FileNotFoundError or ValueError if there's no table, or if it's damaged.
@@ -76,11 +76,11 @@ def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTa
 
 
 def write_table(output: Path, table: VectorTable) -> None:
-    """Write a table: as text if the name of the output says so, otherwise as a folder.
+    """Write a table: as text if the output has such a suffix, otherwise as a folder.
 
-    The folder is that of a vocab if the table was read from one, otherwise that of a pipeline
-    without components. Raises ValueError, and writes nothing, if a number isn't finite, or if text
-    can't hold the table.
+    The folder is a vocab if the table was read from a vocab, otherwise a pipeline without
+    components. Raises ValueError, and writes nothing, if a number isn't finite, or if text can't
+    hold the table.
     """
     computed = replace(table, name=f"The vectors computed for {output}")
     check_finite(computed, "Scale the vectors that were read first.")
@@ -101,15 +101,15 @@ def write_table(output: Path, table: VectorTable) -> None:
     vocab.vectors = vectors
     with replacing_folder(output.resolve()) as new:
         written.to_disk(new)
-        if table.floret is None and table.attr != ORTH:  # which spaCy doesn't write
+        if table.floret is None and table.attr != ORTH:  # spaCy doesn't write it
             config = {"mode": "default", "attr": table.attr}
             srsly.write_json(new / folder / "vectors.cfg", config)
 
 
 def write_codes(output: Path, table: VectorTable, method: Method) -> None:
-    """Write the codes of a table. The same table makes the same bytes.
+    """Write the codes of a table. The same table gives the same bytes.
 
-    Raises ValueError, and writes nothing, if float16 can't hold the vectors.
+    Raises ValueError, and writes nothing, if vectors are out of float16's range.
     """
     head = {
         "words": list(table.words),
@@ -134,11 +134,11 @@ def write_codes(output: Path, table: VectorTable, method: Method) -> None:
 
 
 def text_words(table: VectorTable) -> list[str]:
-    """Return the words of a table, or the numbers of floret's rows, to write one a line.
+    """Return the words of a table, or the numbers of floret's rows, to write as text.
 
-    Raises ValueError if text can't hold the table: if it finds words by another attribute than
-    ORTH, or if the text of a word is unknown, contains a line feed, or ends in a decimal number, or
-    a sign of floret is empty or contains a blank.
+    Raises ValueError if text can't hold the table: if it doesn't find words by ORTH, if the text of
+    a word is unknown, contains a line feed, or ends in a decimal number, or if a sign of floret is
+    empty or contains a blank.
     """
     problem = None
     words = [word for word in table.words if word]
@@ -175,7 +175,7 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
         raise ValueError(
             f"{folder} is damaged ({type(error).__name__}: {error}). Copy or make it again."
         ) from error
-    if is_small:  # whose keys are in the order of their hashes
+    if is_small:  # its keys are sorted by hash
         order = numpy.argsort(rows, kind="stable")
         keys, rows = keys[order], rows[order]
     keys, rows = keys[rows != -1], rows[rows != -1]  # words of row -1 have no vector
@@ -188,7 +188,7 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
 
 def _read_codes(path: Path) -> VectorTable:
     try:
-        # numpy leaves a file open that it opened itself, if the file is damaged.
+        # If numpy opened the file itself, it would leave a damaged file open.
         with path.open("rb") as file_, numpy.load(file_, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         kind = [str(arrays.get(name)) for name in ("format", "version", "kind")]
@@ -210,7 +210,7 @@ def _read_codes(path: Path) -> VectorTable:
 
 
 def _read_text(path: Path) -> VectorTable:
-    """Read vectors as text. If a word is there more than once, its first vector counts."""
+    """Read vectors as text. If a word occurs more than once, its first vector counts."""
     words, data, floret = read_text(path)
     if floret is not None:
         return VectorTable("", data, _NONE, _NONE.astype("int64"), [], {**floret, "attr": ORTH})
@@ -218,7 +218,7 @@ def _read_text(path: Path) -> VectorTable:
     rows = numpy.sort(numpy.unique(keys, return_index=True)[1])
     if len(rows) < len(words):
         again = words[numpy.setdiff1d(numpy.arange(len(words)), rows)[0]]
-        logger.warning(  # which spaCy's commands print
+        logger.warning(  # spaCy's commands print it
             f"{path} has {len(words) - len(rows):,} words more than once, such as {again!r}: the "
             "first vector of each was kept."
         )

@@ -1,4 +1,4 @@
-"""The layer that makes one vector of the vectors that a token has in several tables."""
+"""The layer that combines a token's vectors from several tables."""
 
 from collections.abc import Callable
 from math import sqrt
@@ -18,15 +18,15 @@ MODES = ("concat", "mme")
 
 _WHERE = f"Layer '{NAME}'"
 _REMOVED_MODES = ("linear", "scalar")
-# The score of a table without the token. Infinity would give NaN where no table has it.
+# The score of a table that lacks the token. Infinity would give NaN if no table has the token.
 _ABSENT = -1e30
 
 
 class TableRows(NamedTuple):
     """The vectors of U tokens in n tables.
 
-    rows: An array (U, l_j) float32 for each table; zeros for a token that it lacks.
-    present: Which table has which token, (n, U) bool.
+    rows: An array (U, l_j) float32 for each table; zeros for missing tokens.
+    present: Which tables have which tokens, (n, U) bool.
     """
 
     rows: list[Array]
@@ -37,7 +37,7 @@ RowsLayer = Model[TableRows, Floats2d]
 
 
 def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
-    """Make one vector of those that a token has in several frozen tables (Winata et al. 2019).
+    """Combine a token's vectors from several frozen tables (Winata et al. 2019).
 
     "concat" puts the rows side by side, and has no parameters. "mme" projects the rows of each
     table j, P_j = E_j W_j^T + b_j, and weights each entry by the softmax of its tanh over the
@@ -45,15 +45,15 @@ def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
 
     n tables of (U, l_j) float32 -> vectors (U, nO) float32. W_j (nO, l_j), b_j (nO,).
 
-    In training, the entries of all vectors of a batch are dropped by one mask (nO,), at the rate
-    that spaCy sets, as in its StaticVectors.
+    In training, one mask (nO,) drops the same entries of all vectors in a batch, at the rate that
+    spaCy sets, as in its StaticVectors.
 
-    nO (Optional[int]): Width of the result. For "concat" the sum of the tables' widths, or None.
+    nO (Optional[int]): Output width. For "concat" the sum of the tables' widths, or None.
     tables (list[str]): Names of the tables, for the parameters and for messages.
     mode (str): "concat" or "mme".
 
-    Raises ValueError for settings that are out of range, for rows of another width than those of
-    the initialization, and at initialization for weights beyond the memory.
+    Raises ValueError if settings are out of range, or if the width of rows differs from the
+    initialization, and at initialization if the weights don't fit in memory.
     """
     if mode in _REMOVED_MODES:
         raise ValueError(f'{_WHERE}: mode = "{mode}" was removed. Train with "concat" or "mme".')
@@ -144,7 +144,7 @@ def weight(projected: Array, present: Array) -> tuple[Array, Array]:
 
     Y = sum_j A_j * P_j, where A is the softmax of tanh(P) over the tables that have the token.
 
-    present: Which table has which token, (n, U) bool.
+    present: Which tables have which tokens, (n, U) bool.
 
     Returns Y (U, d) and A (n, U, d).
     """

@@ -1,8 +1,8 @@
-"""Smaller tables: fewer columns by PCA, several tables merged to one, fewer words, fewer bits.
+"""Make tables smaller: fewer columns by PCA, several tables merged, fewer words, fewer bits.
 
 Raunak, Gupta and Metze (RepL4NLP 2019) remove the D top components of a table, reduce it to N
-dimensions by PCA, and remove the D top components again. The axes of the second step are those of
-the first, so the result consists of columns of the first: axes 2D + 1 to D + N.
+dimensions by PCA, and remove the D top components again. All steps have the same axes, so the
+result consists of columns of the first step: axes 2D + 1 to D + N.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,9 +15,9 @@ from ..compute.quantization import scales_of, to_bytes, to_half, widen
 from .table import ATTR_NAMES, VectorTable, word_keys
 
 Method = Literal["float16", "int8"]
-# An axis whose variance is this share of the largest holds rounding errors alone.
+# An axis with less than this share of the largest variance only holds rounding errors.
 _EPSILON = 1e-10
-_BATCH = 2**14  # rows that are float64 at a time
+_BATCH = 2**14  # rows to convert to float64 at a time
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class AffineMap:
 
     mean (numpy.ndarray): (I,) float32.
     matrix (numpy.ndarray): (I, O) float32.
-    offset (Optional[numpy.ndarray]): (O,) float32. None is for zeros.
+    offset (Optional[numpy.ndarray]): (O,) float32. None means zeros.
     """
 
     mean: numpy.ndarray
@@ -43,7 +43,7 @@ class AffineMap:
 def map_table(table: VectorTable, function: AffineMap) -> VectorTable:
     """Map the vectors of a table.
 
-    Zeros, which stand for no vector, stay zeros. The rows of floret are mapped one by one: the
+    Zeros, for words without a vector, stay zeros. Rows of floret are mapped one by one, since the
     mean of the mapped rows is the mapped mean.
     """
     Y = function(table.data)
@@ -59,8 +59,8 @@ class Moments:
     count (int): The number of vectors.
     mean (numpy.ndarray): (width,) float64.
     variances (numpy.ndarray): The variance along each axis, (width,) float64, the largest first.
-    axes (numpy.ndarray): The axes as columns, (width, width) float64. The entry of an axis that is
-        largest in size is positive.
+    axes (numpy.ndarray): The axes as columns, (width, width) float64. The largest entry of an axis
+        by absolute value is positive.
     """
 
     count: int
@@ -69,7 +69,7 @@ class Moments:
     axes: numpy.ndarray
 
     def check_rank(self, number: int) -> None:
-        """Raise ValueError if the vectors differ along fewer axes than a number."""
+        """Raise ValueError if the vectors differ along fewer than `number` axes."""
         rank = int((self.variances > _EPSILON * max(self.variances[0], 1e-300)).sum())
         if number > rank:
             raise ValueError(
@@ -107,9 +107,9 @@ def _batches(number: int) -> Iterator[slice]:
 def pca(stats: Moments, width: int, *, skip: int = 0, keep_origin: bool = False) -> AffineMap:
     """Make the map to coordinates on principal axes.
 
-    width (int): How many axes.
+    width (int): The number of axes.
     skip (int): How many top axes to leave out. 2D, with a width of N - D, is the paper's algorithm.
-    keep_origin (bool): Subtract no mean, so that a vector of zeros stays where it is.
+    keep_origin (bool): Don't subtract the mean, so that a vector of zeros stays where it is.
 
     Raises ValueError if there are fewer axes.
     """
@@ -120,10 +120,10 @@ def pca(stats: Moments, width: int, *, skip: int = 0, keep_origin: bool = False)
 
 
 def join_words(tables: Sequence[VectorTable]) -> VectorTable:
-    """Return a table of all words of tables, in their order, without columns.
+    """Return a table with the words of all tables, in order, without columns.
 
-    Raises ValueError if all tables are of floret, if one of them is and the text of a word is
-    unknown, or if the others find words by different attributes.
+    Raises ValueError if all tables are floret tables, if one is and the text of a word is unknown,
+    or if the others find words by different attributes.
     """
     keyed = [table for table in tables if table.floret is None]
     if not keyed:
@@ -154,11 +154,11 @@ def join_words(tables: Sequence[VectorTable]) -> VectorTable:
 def merge(joined: VectorTable, tables: Sequence[VectorTable], width: int) -> VectorTable:
     """Put tables side by side, and keep the principal axes.
 
-    Each table is centred, and divided by the root of its total variance, so that none counts more
-    for its scale. A word that a table lacks has that table's mean, and a word that no table has
-    becomes zeros. Words that share their row in each table share one in the result.
+    Each table is centred, and divided by the root of its total variance, so that its scale doesn't
+    matter. A word that a table lacks gets that table's mean, and a word that no table has becomes
+    zeros. Words that share their row in each table share a row in the result.
 
-    joined (VectorTable): What `join_words` made of the tables.
+    joined (VectorTable): The result of `join_words` for the tables.
 
     Raises ValueError if the vectors have fewer axes than the width, or a table has no words.
     """
@@ -200,18 +200,18 @@ def _share_rows(merged: VectorTable, tables: Sequence[VectorTable]) -> VectorTab
     found = [(table, table.find(merged.keys)) for table in tables]
     rows = numpy.stack([numpy.where(at < 0, -1, table.rows[at]) for table, at in found])
     _, first, group = numpy.unique(rows, axis=1, return_index=True, return_inverse=True)
-    order = numpy.argsort(first)  # of the words
+    order = numpy.argsort(first)  # the words' order
     return replace(merged, data=merged.data[first[order]], rows=numpy.argsort(order)[group.ravel()])
 
 
 def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> VectorTable:
-    """Keep the words that are given, with their rows, in the order of the table.
+    """Keep the given words, with their rows, in the order of the table.
 
-    words (Sequence[str]): Values of the attribute by which the table finds words. Those that the
-        table lacks are ignored. A word whose text the table lacks gets the text given here.
+    words (Sequence[str]): Values of the attribute by which the table finds words. Words that the
+        table lacks are ignored. If the table lacks a word's text, the text given here is used.
     first (int): How many of the table's first rows to keep as well, with all their words.
 
-    Raises ValueError if the table is of floret, or has none of the words.
+    Raises ValueError if the table is a floret table, or has none of the words.
     """
     if table.floret is not None:
         raise ValueError(
@@ -235,7 +235,7 @@ def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> Vector
 def quantize(table: VectorTable, method: Method) -> tuple[numpy.ndarray, Optional[numpy.ndarray]]:
     """Return the codes of a table (rows, width), and for int8 a scale for each row (rows,).
 
-    Raises ValueError if float16 can't hold a number, or would make a vector zeros.
+    Raises ValueError if a number is out of float16's range, or if a vector would become zeros.
     """
     if method == "int8":
         scales = scales_of(table.data)
@@ -250,5 +250,5 @@ def quantize(table: VectorTable, method: Method) -> tuple[numpy.ndarray, Optiona
 
 
 def rounded(table: VectorTable, method: Method) -> VectorTable:
-    """Return a table of the numbers that its codes stand for."""
+    """Return a table with the numbers that its codes represent."""
     return replace(table, data=widen(*quantize(table, method)))

@@ -14,11 +14,11 @@ from spacy.vocab import Vocab, create_vocab
 
 from ..common.types import TEXT_ATTRS
 
-# The attributes by which tables find words, by spaCy's numbers.
+# The names of the attributes by which tables find words, by spaCy's ids.
 ATTR_NAMES = {IDS[name]: name for name in TEXT_ATTRS}
 # The settings of floret, by their names in vectors.cfg.
 FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
-_FLORET_BATCH = 4096  # words that are looked up at a time in a floret table
+_FLORET_BATCH = 4096  # words to look up at once in a floret table
 
 Kind = Literal["pipeline", "vocab"]
 
@@ -27,16 +27,16 @@ Kind = Literal["pipeline", "vocab"]
 class VectorTable:
     """A table of static vectors.
 
-    name (str): What the table was read from, for messages.
+    name (str): The source of the table, for messages.
     data (numpy.ndarray): The vectors, (rows, width) float32.
     keys (numpy.ndarray): The hash of each word, (words,) uint64. Empty for floret.
     rows (numpy.ndarray): The row of each word, (words,) int64. Words may share a row.
     words (Sequence[Optional[str]]): The text of each word, None if it's unknown.
-    floret (Optional[dict[str, Any]]): The settings of floret, whose rows are those of n-grams. None
+    floret (Optional[dict[str, Any]]): The settings of floret, whose rows belong to n-grams. None
         for a table of words.
-    attr (int): spaCy's number of the attribute whose values are the words.
+    attr (int): spaCy's id of the attribute whose values are the words.
     lang (str): Code of the language.
-    title (str): The name that spaCy gives to the vectors, "" if there is none.
+    title (str): spaCy's name for the vectors, "" if there is none.
     kind (Kind): The folder to write: a pipeline, or a vocab.
     """
 
@@ -53,7 +53,7 @@ class VectorTable:
 
     @property
     def width(self) -> int:
-        """Numbers of a vector."""
+        """The number of columns."""
         return self.data.shape[1]
 
     @cached_property
@@ -69,9 +69,9 @@ class VectorTable:
     def values(self, words: Sequence[str], attr: Optional[int] = None) -> Sequence[str]:
         """Return the words' values of an attribute, without a context.
 
-        attr (Optional[int]): The attribute. Default: that of the table.
+        attr (Optional[int]): The attribute. Default: the table's attribute.
 
-        Raises ValueError for an attribute by which no table finds words.
+        Raises ValueError for an attribute that no table uses to find words.
         """
         attr = self.attr if attr is None else attr
         if attr not in ATTR_NAMES:
@@ -82,14 +82,14 @@ class VectorTable:
         if attr == ORTH:
             return words
         getters: dict[int, Callable] = _blank_vocab(self.lang).lex_attr_getters  # type: ignore[attr-defined]
-        # The lemma of a word without context is the word.
+        # Without context, the lemma of a word is the word.
         return [getters.get(attr, str)(word) for word in words]
 
     def look_up(self, words: Sequence[str]) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Look up words by their values of the table's attribute.
 
-        Returns which words have a vector, (n,) bool, and the vectors, (n, width) float32. Zeros
-        stand for no vector.
+        Returns which words have a vector, (n,) bool, and the vectors, (n, width) float32, with
+        zeros for missing vectors.
         """
         values = self.values(words)
         if self.floret is None:
@@ -97,7 +97,7 @@ class VectorTable:
         X = numpy.zeros((len(values), self.width), dtype="float32")
         filled = [row for row, value in enumerate(values) if value]
         vectors = Vectors(data=self.data, **self.floret)
-        for start in range(0, len(filled), _FLORET_BATCH):  # whose n-grams take memory
+        for start in range(0, len(filled), _FLORET_BATCH):  # n-grams take memory
             batch = filled[start : start + _FLORET_BATCH]
             X[batch] = vectors.get_batch([values[row] for row in batch])
         return numpy.asarray(X.any(axis=1)), X
@@ -110,11 +110,11 @@ class VectorTable:
         return numpy.asarray(X.any(axis=1)), X
 
     def estimation_vectors(self, words: Optional[Sequence[str]] = None) -> numpy.ndarray:
-        """Return the vectors to estimate something on, each once, (n, width) float32.
+        """Return the vectors for estimation, each once, (n, width) float32.
 
         words (Optional[Sequence[str]]): The words. Default: all.
 
-        Raises ValueError if the table has none of the words, or is of floret and given no words.
+        Raises ValueError if the table has none of the words, or `words` is None for floret.
         """
         if words is not None:
             present, X = self.look_up(list(dict.fromkeys(self.values(words))))
@@ -146,7 +146,7 @@ def _blank_vocab(lang: str) -> Vocab:
 def check_table(table: VectorTable) -> VectorTable:
     """Return a table with vectors of float32.
 
-    Raises ValueError for a table without rows or words, numbers that aren't finite, a word twice,
+    Raises ValueError for a table without rows or words, numbers that aren't finite, repeated words,
     a word whose row is missing, and settings of floret that are out of range.
     """
     data, again = table.data, "Copy or make it again."
@@ -179,7 +179,7 @@ def check_table(table: VectorTable) -> VectorTable:
 
 
 def check_finite(table: VectorTable, advice: str = "Correct or remove that row.") -> VectorTable:
-    """Return a table with vectors of float32. Raises ValueError if a number isn't finite."""
+    """Return a table with float32 vectors. Raises ValueError if a number isn't finite."""
     with numpy.errstate(over="ignore", invalid="ignore"):  # raised below
         data = numpy.asarray(table.data, dtype="float32")
     wrong = numpy.flatnonzero(~numpy.isfinite(data).all(axis=1))

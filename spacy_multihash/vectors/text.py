@@ -1,4 +1,4 @@
-"""Vectors as text, one word a line, as word2vec, GloVe, fastText and floret write them."""
+"""Vectors as text, a word per line, in the format of word2vec, GloVe, fastText and floret."""
 
 import gzip
 import re
@@ -22,7 +22,7 @@ _NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+
 _ERRORS_OF_DAMAGED_FILES = (
     EOFError,
     OSError,
-    RuntimeError,  # an archive with a password, or with a compression that Python lacks
+    RuntimeError,  # an archive with a password, or an unsupported compression
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
@@ -35,7 +35,7 @@ _NOT_TEXT = (
 
 
 class Header(NamedTuple):
-    """What the first line says: the number of vectors, their width, and settings of floret.
+    """The first line: the number of vectors, their width, and settings of floret.
 
     Without a header, rows is None.
     """
@@ -46,26 +46,26 @@ class Header(NamedTuple):
 
 
 def is_text(path: Path) -> bool:
-    """Tell whether a path has the name of a file of vectors as text."""
+    """Return whether a path has the suffix of a file of vectors as text."""
     return path.suffix.lower() in SUFFIXES
 
 
 def ends_in_number(word: str) -> bool:
-    """Tell whether a word ends in a blank, or in a blank and a decimal number.
+    """Return whether a word ends in a blank, or in a blank and a decimal number.
 
-    On a line of text, its end would be read as a part of the vector.
+    On a line of text, its end would be read as part of the vector.
     """
     return " " in word and (word[-1] == " " or _NUMBER_AT_END.search(word) is not None)
 
 
 def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, Any]]]:
-    """Read a file, plain or .gz, or the first file of a .zip, .tar.gz or .tgz.
+    """Read a file, plain or .gz, or the first file in a .zip, .tar.gz or .tgz.
 
     Blanks or tabs separate the columns, and blank lines are skipped. Words may contain blanks, but
     can't end in a decimal number: such a line has an extra column.
 
     Returns the words, their vectors (words, width) float32, and the settings of floret. Raises
-    ValueError with the line for another width, wrong numbers, other bytes than UTF-8, and damages.
+    ValueError, with the line, for another width, wrong numbers, invalid UTF-8, and damaged files.
     """
     words: list[str] = []
     numbers = bytearray()
@@ -112,10 +112,10 @@ def write_text(
     *,
     packed: bool = False,
 ) -> None:
-    """Write vectors so that they're read back as the same float32.
+    """Write vectors so that reading them gives the same float32 values.
 
-    words, rows: The words, and the row of each among the data (V, width).
-    packed (bool): Write gzip. The same vectors make the same bytes.
+    words, rows: The words, and each word's row of `data` (V, width).
+    packed (bool): Write gzip. The same vectors give the same bytes.
     """
     settings = [str(floret[name]) for name in FLORET] if floret else []
     pattern = " ".join(["%.9g"] * data.shape[1])
