@@ -53,8 +53,8 @@ def run_cli(
 ) -> None:
     """Train an arm on a corpus, score it and add it to the results.
 
-    Settings of the config may be changed, as in `spacy train`: --training.dropout 0.2 --name NAME.
-    A run that has results isn't trained again; if they lack test, its model is scored on test.
+    You can change settings of the config, as in `spacy train`: --training.dropout 0.2 --name NAME.
+    A run with results isn't trained again. If it lacks test scores, its model is scored on test.
     """
     from experiments.runs import Run, train_and_score
 
@@ -88,10 +88,10 @@ def grid_cli(
         False
     ),
 ) -> None:
-    """Run what is missing, of all given arms on all given corpora. It can be interrupted.
+    """Run all given arms on all given corpora, unless they have results. It can be interrupted.
 
-    --arm and --corpus may be given several times. Without --arm, the arms of --arms are taken.
-    Without both, missing seeds of the runs in the results are, on the corpora that corpus/ has.
+    You can repeat --arm and --corpus. Without --arm, it uses the arms of --arms. Without both, it
+    runs the missing seeds of the runs in the results, on the corpora in corpus/.
     """
     from experiments.arms import is_arm
     from experiments.results import read_rows
@@ -141,7 +141,7 @@ def merge_cli(
 ) -> None:
     """Add the runs of another folder of results: its runs.csv and counts.npz.
 
-    Runs that both folders have are replaced.
+    Runs that are in both folders are replaced.
     """
     from experiments.results import merge_runs
 
@@ -154,10 +154,10 @@ def merge_cli(
 
 @app.command("collate")
 def collate_cli(results: Results = Path("results"), docs: Path = Path("docs")) -> None:
-    """Make the tables of results/tables, and the figures of docs/figures, of results/.
+    """Make the tables of results/tables and the figures of docs/figures from results/.
 
-    Blocks of docs/results.md between <!-- begin: NAME 1 --> and <!-- end: NAME 1 --> get the first
-    table of that name.
+    In docs/results.md, the block between <!-- begin: NAME 1 --> and <!-- end: NAME 1 --> gets the
+    first table of that name.
     """
     from experiments.collate import collate
 

@@ -1,4 +1,4 @@
-"""What the experiments answer: a question a line, pooled over corpora."""
+"""The answers of the experiments: a question per line, pooled over corpora."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -27,7 +27,7 @@ TABLES = "../results/tables"
 
 
 class Contrast(NamedTuple):
-    """Arms beside others: the difference on a corpus is the mean over pairs."""
+    """Arms compared with others: the difference on a corpus is the mean over pairs."""
 
     label: str
     pairs: Sequence[tuple[str, str]]
@@ -46,7 +46,7 @@ class Contrast(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question, the contrasts that answer it, what to choose, and the name of the table."""
+    """A question, the contrasts that answer it, what to choose, and the table's name."""
 
     text: str
     contrasts: Sequence[Contrast]

@@ -1,4 +1,4 @@
-"""The arms of the experiments: a config of configs/, and what is changed in it."""
+"""The arms of the experiments: a config of configs/, and the changes to it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ BEFORE_INIT = "initialize.before_init"
 ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 WIDTH = 96
 
-# The languages of the data sets, for configs that are for any corpus.
+# The languages of the data sets, for configs that fit any corpus.
 LANGS = {
     "conll-es": "es",
     "conll-nl": "nl",
@@ -55,8 +55,8 @@ class Arm:
 
     config (str): A file of configs/ without its ending, the path of a config, or SPACY.
     overrides (Mapping[str, Any]): New values by dotted path. A value may be a whole section.
-    rows_share (Optional[float]): The rows of MultiHashEmbed, as a share of the rows that MultiEmbed
-        has with min_freq 10.
+    rows_share (Optional[float]): The rows of MultiHashEmbed, as a share of MultiEmbed's rows with
+        min_freq 10.
     """
 
     config: str = "report"
@@ -178,7 +178,7 @@ _ARMS: dict[str, Arm] = {
     "budget_1_percent": _embed(rows=HUNDREDTH),
     "budget_10_percent_hashes_2": _embed(rows=TENTH, num_hashes=2),
     "budget_1_percent_hashes_2": _embed(rows=HUNDREDTH, num_hashes=2),
-    # kinds of embeddings. Weighted ones have as many parameters as the rows of the same name.
+    # kinds of embeddings. Weighted embeddings have as many parameters as the rows of the same name.
     "multi_embed": _multi_embed(10),
     "multi_embed_min5": _multi_embed(5),
     "multi_embed_min1": _multi_embed(1),
@@ -302,7 +302,7 @@ def recipe(
 
 
 def _meta_vectors(mode: str, *others: str) -> Arm:
-    """Take the vectors of the vocab and of further tables, whose paths are set in [paths]."""
+    """Use the vectors of the vocab and of further tables, whose paths are set in [paths]."""
     block = {
         "@architectures": "spacy-multihash.MetaVectors.v1",
         "width": None if mode == "concat" else WIDTH,
@@ -335,14 +335,14 @@ ARMS: Mapping[str, Arm] = _ARMS
 
 
 def find_arm(name: str, file: Optional[Path] = None) -> Arm:
-    """Return the arm of a name.
+    """Return the arm with a name.
 
     name (str): An arm, a recipe with options such as "recipe-slices-dropout_40", the name of a
         file in configs/, or the path of a config.
     file (Optional[Path]): A JSON file with further arms, as {NAME: {"config": ..., "overrides":
         {...}}}.
 
-    Raises ValueError for a name of nothing.
+    Raises ValueError for an unknown name.
     """
     further = json.loads(file.read_text("utf8")) if file else {}
     if name in further:
@@ -363,7 +363,7 @@ def find_arm(name: str, file: Optional[Path] = None) -> Arm:
 
 
 def is_arm(name: str) -> bool:
-    """Tell whether an arm can be run: parts of some arms were removed."""
+    """Return whether an arm can be run: parts of some arms were removed."""
     try:
         return name == CRF or bool(find_arm(name))
     except ValueError:
@@ -371,14 +371,14 @@ def is_arm(name: str) -> bool:
 
 
 def config_path(name: str) -> Path:
-    """Return the path of a config: of a file in configs/, or as it is given."""
+    """Return the path of a config: a file in configs/, or the given path."""
     return Path(name) if name.endswith(".cfg") else CONFIGS / f"{name}.cfg"
 
 
 def arm_config(arm: Arm) -> Config:
-    """Read the config of an arm, with what the arm changes.
+    """Read the config of an arm, with the arm's changes.
 
-    Raises KeyError for a path whose section isn't in the config.
+    Raises KeyError if the config lacks the section of a path.
     """
     if arm.config == SPACY:
         config = init_config(lang="en", pipeline=["ner"], optimize="efficiency", gpu=False)
@@ -398,7 +398,7 @@ def arm_config(arm: Arm) -> Config:
 
 
 def rows_like_multi_embed(config: Config, share: float) -> list[int]:
-    """Return a share of the rows that MultiEmbed has at min_freq 10, for each attribute.
+    """Return a share of MultiEmbed's rows at min_freq 10, for each attribute.
 
     config (Config): A config with the path and the language of the training corpus.
     """

@@ -1,8 +1,8 @@
-"""What a setting is worth on corpora that didn't choose it.
+"""The expected gain of a setting on corpora that didn't choose it.
 
 Each corpus is left out in turn: the settings with the best mean on the others are scored on it. The
-mean of these scores is what a user of a new corpus can expect from the choice, and its standard
-error over corpora says how sure that is.
+mean of these scores is what you can expect of the choice on a new corpus, and its standard error
+over corpora says how certain that is.
 """
 
 from collections.abc import Mapping
@@ -34,19 +34,19 @@ CANDIDATES = {
     "the same, 1 MB": "few_small",
     "the same, batch_ner without n-grams": "regularized_few",
 }
-# It is compared, and can't be chosen.
+# Compared, but never chosen.
 BASELINES = {"spaCy's efficiency config": SPACY}
 
 
 class Choice(NamedTuple):
-    """The choices of a corpus's others, by corpus: who was chosen, and its gain there."""
+    """The choice made without each corpus, by corpus: the candidate, and its gain there."""
 
     candidates: "pandas.Series[str]"
     gains: "pandas.Series[float]"
 
 
 def leave_one_out(gains: pandas.DataFrame) -> Choice:
-    """Choose a candidate for each corpus by the mean over the other corpora.
+    """Choose a candidate for each corpus by its mean over the other corpora.
 
     gains (DataFrame): The score of each candidate (rows) on each corpus (columns), less that of a
         base. At least two corpora.
@@ -75,7 +75,7 @@ def render_choice(runs: Runs) -> str:
     by_size = {
         title: collect_gains(runs, CANDIDATES | BASELINES, size) for title, size in SIZES.items()
     }
-    # Only of corpora with runs of all sizes, so that candidates stay comparable.
+    # Only corpora with runs of all sizes, so that candidates stay comparable.
     by_size["all sizes"] = sum(by_size.values(), start=0 * by_size["whole"]) / len(SIZES)
     rows = [
         [name, *(_shown_gains(gains.loc[name]) for gains in by_size.values())]

@@ -16,8 +16,8 @@ MADE = "<!-- Made by: python -m experiments collate -->"
 def collate(results: Path, docs: Path) -> list[Path]:
     """Write all tables and figures, and return the files that changed.
 
-    results (Path): The folder of results, whose tables/ is written.
-    docs (Path): The folder of pages, whose figures/ is written, and whose results.md gets tables
+    results (Path): The folder of results, in which tables/ is written.
+    docs (Path): The folder of pages, in which figures/ is written, and results.md gets tables
         between its marks.
     """
     runs = Runs.read(results)
@@ -54,7 +54,7 @@ def collate(results: Path, docs: Path) -> list[Path]:
 
 
 def fill(text: str, name: str, body: str) -> str:
-    """Put tables between their marks in a page; `begin: NAME 2` is for the second of a body."""
+    """Put tables between their marks in a page. `begin: NAME 2` marks a body's second table."""
     tables = [part.strip() for part in body.split("\n\n") if part.startswith("|")]
     return re.sub(
         rf"(<!-- begin: {name} (\d+) -->).*?(<!-- end: {name} \2 -->)",

@@ -36,7 +36,7 @@ class CrfTraining:
     """The cost of training a CRF, and the size of the model.
 
     seconds, cpu_seconds (float): The wall-clock time and the CPU time.
-    features (int): The number of weights other than 0, of features with tags and of tag pairs.
+    features (int): The number of nonzero weights, of features with tags and of tag pairs.
     """
 
     seconds: float
@@ -46,7 +46,7 @@ class CrfTraining:
 
 @lru_cache(maxsize=2**14)
 def word_features(word: str) -> list[list[str]]:
-    """Make the features of a word for each of its places in a window, from first to last."""
+    """Make the features of a word for each position in a window, from first to last."""
     wide = [f"word={word}", f"lower={word.lower()}", f"shape={word_shape(word)}"]
     prefixes = [f"prefix{n}={word[:n]}" for n in PREFIXES]
     near = [*wide, *prefixes, *(f"suffix{n}={word[-n:]}" for n in SUFFIXES)]
@@ -83,27 +83,27 @@ def sentences(doc: Doc) -> list[Span]:
 
 
 def gold_tags(sentence: Span) -> list[str]:
-    """Return the IOB2 tag of each token. Of an entity across sentences each part is an entity."""
+    """Return the IOB2 tag of each token. Each part of an entity across sentences is an entity."""
     tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type_ else "O" for t in sentence]
     return repair(tags)
 
 
 def repair(tags: Sequence[str]) -> list[str]:
-    """Return a sentence's tags with B- for each I- that continues no entity of its label."""
+    """Return a sentence's tags with B- instead of each I- that doesn't continue its entity."""
     return to_iob2(tags, [False] * len(tags))
 
 
 def train_crf(docs: Iterable[Doc], path: Path) -> CrfTraining:
-    """Train a CRF and write it to a file, as a whole. The same docs give the same bytes.
+    """Train a CRF and write it to a file, whole or not at all. The same docs give the same bytes.
 
-    docs (Iterable[Doc]): The docs, with gold entities. A sentence is left out if the annotation of
-        any of its tokens is missing.
+    docs (Iterable[Doc]): The docs, with gold entities. Sentences are left out if any token lacks
+        annotation.
     path (Path): The file of the model.
 
     Raises ValueError if there are no entities to learn.
     """
     cpu, wall = process_time(), perf_counter()
-    import pycrfsuite  # an extra that only CRFs need
+    import pycrfsuite  # an extra that only the CRF needs
 
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.select("lbfgs")
@@ -130,12 +130,12 @@ def train_crf(docs: Iterable[Doc], path: Path) -> CrfTraining:
 def predict_crf(path: Path, docs: Iterable[Doc]) -> Iterator[Doc]:
     """Return an iterator over copies of docs, with the entities that a CRF finds.
 
-    An I- tag that continues no entity of its label in the sentence opens a new one.
+    An I- tag that doesn't continue an entity of its label in the sentence opens a new entity.
 
     path (Path): The file of the model.
-    docs (Iterable[Doc]): The docs, which are streamed and not changed.
+    docs (Iterable[Doc]): The docs, which are streamed and don't change.
 
-    Raises FileNotFoundError without the file.
+    Raises FileNotFoundError if the file is missing.
     """
     if not path.is_file():
         raise FileNotFoundError(f"There is no CRF at {path}.")

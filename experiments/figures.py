@@ -1,8 +1,8 @@
 """The figures of docs/figures.
 
-`answers` shows pooled differences with their intervals. `overview`, of the README, shows F1 against
-size and speed, of our settings and of spaCy's: F1 and size are means over the corpora that have
-runs of both, and `python -m benchmarks` measured the speeds in turns, of the pipelines that both
+`answers` shows pooled differences with their intervals. `overview`, for the README, shows F1
+against size and speed, for our settings and spaCy's. F1 and size are means over the corpora that
+have runs of both. `python -m benchmarks` measured the speeds in turns, on the pipelines that both
 packages make without looking at a corpus.
 """
 
@@ -46,7 +46,7 @@ DARK = {
 
 @contextmanager
 def new_figure(height: float, style: Sequence[dict[str, Any]] = ()) -> Iterator["Figure"]:
-    """Make a figure in our style, not in the user's."""
+    """Make a figure in our style, whatever the user's settings are."""
     from matplotlib import style as styles
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def new_figure(height: float, style: Sequence[dict[str, Any]] = ()) -> Iterator[
 
 
 def as_svg(figure: "Figure", *, transparent: bool = False) -> bytes:
-    """Write a figure as SVG, the same at any time."""
+    """Write a figure as SVG, with the same bytes every time."""
     data, metadata = BytesIO(), {"Date": None, "Creator": None}
     figure.savefig(data, format="svg", transparent=transparent, metadata=metadata)
     return data.getvalue()
@@ -90,9 +90,9 @@ def draw_forest(lines: Iterable[tuple[str, list[float], Estimate]]) -> bytes:
 class Overview(NamedTuple):
     """The points of the figure.
 
-    scores (str): What F1 is of.
-    f, megabytes, speed (dict[str, float]): Values by the name of a point. Speeds, in words a
-        second, are there for the pipelines that were measured.
+    scores (str): The scores that F1 averages over.
+    f, megabytes, speed (dict[str, float]): Values by the name of a point. Only the measured
+        pipelines have speeds, in words per second.
     """
 
     scores: str
@@ -102,7 +102,7 @@ class Overview(NamedTuple):
 
 
 def make_overview(runs: Runs, benchmarks: Path = BENCHMARKS) -> Overview:
-    """Average over corpora, whole or cut: the size with more that have runs of `BOTH`."""
+    """Average over corpora, whole or cut: the size with more corpora that have runs of `BOTH`."""
     corpora = {size: shared_corpora(runs, size) for size in SIZES}
     size = max(corpora, key=lambda size: len(corpora[size]))
     f = mean_values(runs, "dev_f", size, corpora[size])
@@ -145,7 +145,7 @@ def mean_values(runs: Runs, column: str, size: str, corpora: Sequence[str]) -> d
 
 
 def draw_overview(overview: Overview, *, dark: bool = False) -> bytes:
-    """Draw F1 against size and speed, on a transparent ground, and return the SVG."""
+    """Draw F1 against size and speed, on a transparent background, and return the SVG."""
     with new_figure(2.8, [DARK] if dark else []) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         draw_points(left, overview.megabytes, overview.f)

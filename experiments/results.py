@@ -1,4 +1,4 @@
-"""The results of runs: a table with a row a run, and a file with the counts of each sentence."""
+"""The results of runs: a table with a row per run, and a file with the counts of each sentence."""
 
 import csv
 import fcntl
@@ -44,7 +44,7 @@ COLUMNS = (
 
 
 def read_rows(folder: Path = RESULTS) -> list[dict[str, str]]:
-    """Read the rows of runs as text. Returns none if there is no file yet."""
+    """Read the rows of runs as text, or an empty list if there is no file yet."""
     path = folder / RUNS
     if not path.is_file():
         return []
@@ -66,18 +66,18 @@ def add_run(
 ) -> None:
     """Add a run to the results, or replace it. Several processes may do so at once.
 
-    row (Mapping[str, Any]): Its values by column.
+    row (Mapping[str, Any]): The values by column.
     counts (Mapping[tuple[str, str], Counts]): The counts of sentences, by split and part.
 
-    Raises ValueError if the gold entities aren't those of earlier runs on the data set.
+    Raises ValueError if the gold entities differ from earlier runs on the data set.
     """
     _add_runs([(row, counts)], folder)
 
 
 def merge_runs(source: Path, folder: Path = RESULTS) -> int:
-    """Add the runs of another folder of results, and replace runs that both have.
+    """Add the runs of another folder of results, and replace the runs that are in both.
 
-    Returns the number of runs that are new or other. Raises ValueError as `add_run` does.
+    Returns the number of runs that are new or changed. Raises ValueError as `add_run` does.
     """
     known, arrays = {_key(row): row for row in read_rows(folder)}, read_counts(source)
     rows = [row for row in read_rows(source) if known.get(_key(row)) != row]
@@ -143,7 +143,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def read_counts(folder: Path = RESULTS) -> dict[str, numpy.ndarray]:
-    """Read the counts of sentences: of DATASET/SPLIT/PART the names of runs, gold and counts."""
+    """Read the counts of sentences: names of runs, gold and counts by DATASET/SPLIT/PART."""
     path = folder / COUNTS
     if not path.is_file():
         return {}
@@ -171,8 +171,8 @@ def _add_counts(arrays: dict[str, numpy.ndarray], stem: str, name: str, new: Cou
 def entity_counts(examples: Sequence[Example]) -> Counts:
     """Count the true positives, false positives and gold entities of each gold sentence.
 
-    An entity belongs to the sentence of its first token. A doc without sentences is one sentence.
-    Docs, and entities with tokens, that lack gold annotation do not count, as in spaCy's scores.
+    Entities belong to the sentence of their first token. A doc without sentences is one sentence.
+    Docs and entities without gold annotation are ignored, as in spaCy's scores.
 
     Returns counts of shape (sentences, 3).
     """
@@ -193,7 +193,7 @@ def _count_doc(example: Example) -> Counts:
 
 
 def label_counts(docs: Sequence[tuple[Doc, Doc]]) -> Counts:
-    """Count whether the label of each doc is right: a sentence of `entity_counts` each.
+    """Count whether the label of each doc is right, like a sentence of `entity_counts`.
 
     docs (Sequence[tuple[Doc, Doc]]): Predicted and gold docs with one label each.
     """

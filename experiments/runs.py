@@ -1,4 +1,4 @@
-"""Train and score runs: one of them, or all that are missing."""
+"""Train and score runs: a single run, or all that are missing."""
 
 import multiprocessing
 import os
@@ -66,13 +66,13 @@ DEV, TEST = SPLITS
 
 @dataclass(frozen=True)
 class Run:
-    """One training.
+    """A training run.
 
     corpus (Path): The folder of train.spacy, dev.spacy and test.spacy. Its name is the data set's.
-    arm (str): The name of the arm, as `find_arm` takes it.
+    arm (str): The name of the arm, as for `find_arm`.
     seed (int): The seed of weights and batches.
     vectors (str): The path or the package of static vectors, or "".
-    lang (str): The code of the language, or "" for the data set's, or else the config's.
+    lang (str): The code of the language, or "" for the data set's or else the config's language.
     arms (Optional[Path]): A file with further arms.
     name (str): Another name for an arm with overrides.
     overrides (Mapping[str, Any]): Settings to change in the arm, by dotted path.
@@ -89,7 +89,7 @@ class Run:
 
     @property
     def key(self) -> dict[str, Any]:
-        """What names the run in the table of runs, in the order of KEYS."""
+        """The values that identify the run in the table of runs, in the order of KEYS."""
         return {
             "dataset": self.corpus.name,
             "arm": self.name or self.arm.removesuffix(".cfg").replace("/", "-"),
@@ -121,9 +121,9 @@ def rows_of_runs(results: Path = RESULTS) -> dict[tuple[str, ...], dict[str, str
 
 
 def is_done(row: Optional[Mapping[str, str]], *, test: bool) -> bool:
-    """Tell whether a run needs nothing more.
+    """Return whether a run is complete.
 
-    test (bool): Whether its test scores are wanted.
+    test (bool): Whether it needs test scores.
     """
     return row is not None and not (test and not (row["test_f"] or row["test_accuracy"]))
 
@@ -131,13 +131,13 @@ def is_done(row: Optional[Mapping[str, str]], *, test: bool) -> bool:
 def train_and_score(run: Run, *, test: bool = True, results: Path = RESULTS) -> dict[str, Any]:
     """Train a run, score it and add it to the results, and return its row.
 
-    A run that has results is not trained again. If only its test scores are missing, then its model
-    is scored on test.
+    A run with results isn't trained again. If only its test scores are missing, its model is scored
+    on test.
 
     test (bool): Whether to score test besides dev.
 
-    Raises ValueError for an unknown arm, and for other gold entities than those of earlier runs.
-    Raises FileNotFoundError without the corpus, or without the model of an earlier run.
+    Raises ValueError for an unknown arm, or if the gold entities differ from earlier runs.
+    Raises FileNotFoundError if the corpus is missing, or the model of an earlier run.
     """
     row = rows_of_runs(results).get(tuple(map(str, run.key.values())))
     if row is not None and is_done(row, test=test):
@@ -230,7 +230,7 @@ def commit() -> str:
 
 def _train(run: Run) -> dict[str, Any]:
     config = run_config(run)
-    shutil.rmtree(run.folder, ignore_errors=True)  # of an interrupted training
+    shutil.rmtree(run.folder, ignore_errors=True)  # from an interrupted training
     run.folder.mkdir(parents=True)
     config.to_disk(run.folder / "config.cfg", interpolate=False)
     start, cpu_start = time.perf_counter(), time.process_time()
@@ -242,7 +242,7 @@ def _train(run: Run) -> dict[str, Any]:
     log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
     return facts | {
         "steps": log[-1]["step"],
-        # spaCy keeps the last of equally good models
+        # spaCy keeps the last of several equally good models
         "best_step": max(log, key=lambda line: (line["score"], line["step"]))["step"],
         "parameters": size and size.parameters,
         "bytes": sum(path.stat().st_size for path in model.rglob("*") if path.is_file()),
@@ -316,12 +316,12 @@ def run_grid(
     results: Path = RESULTS,
     minutes: float = float("inf"),
 ) -> Iterator[tuple[Run, str]]:
-    """Train and score runs, each in a process, and yield each when it ended, with its error or "".
+    """Train and score each run in a process. Yield each finished run with its error or "".
 
     A SIGTERM ends them all.
 
-    workers (int): How many runs go on at once.
-    minutes (float): The time in which runs are started.
+    workers (int): How many runs to run at once.
+    minutes (float): How long to start new runs.
     """
     latest_start = time.time() + 60 * minutes
     fork = multiprocessing.get_context("fork")  # so that only the first process imports spaCy

@@ -21,10 +21,9 @@ Array = numpy.ndarray
 
 
 class Estimate(NamedTuple):
-    """A mean with its interval, of n seeds. An interval that is unknown is None.
+    """A mean with its interval, over n seeds. An unknown interval is None.
 
-    over_sentences (bool): Whether the interval is over sentences and seeds, and not over seeds
-        alone.
+    over_sentences (bool): Whether the interval is over sentences and seeds, not only over seeds.
     """
 
     mean: float
@@ -73,7 +72,7 @@ class Runs:
             self._groups[key] = group.set_index("seed")
 
     def values(self, cell: Cell) -> dict[int, float]:
-        """Return a score by seed."""
+        """Return scores by seed."""
         group = self._groups.get((cell.dataset, cell.arm, cell.vectors, cell.after))
         return {} if group is None else group[cell.score].dropna().to_dict()
 
@@ -97,12 +96,12 @@ class Runs:
         other: Cell,
         operation: Callable[[Array, Array], Array] = operator.sub,
     ) -> Optional[Estimate]:
-        """Return the mean difference of two scores over the seeds that both have, or None.
+        """Return the mean difference of two scores over the seeds with both scores, or None.
 
-        Its interval is a paired bootstrap over the sentences of the set, and over seeds, where the
-        runs have counts of sentences. Otherwise it is Student's, over seeds.
+        If the runs have counts of sentences, the interval is a paired bootstrap over the sentences
+        of the set, and over seeds. Otherwise it's Student's interval over seeds.
 
-        operation (Callable): What to compute of both scores.
+        operation (Callable): The operation on both scores.
         """
         first, second, pairs = self.values(one), self.values(other), self.pairs(one, other)
         if not pairs:
@@ -116,24 +115,24 @@ class Runs:
         return Estimate(float(numpy.mean(values)), float(low), float(high), len(pairs), True)
 
     def mean_gain(self, one: Cell, other: Cell) -> Optional[float]:
-        """Return the mean difference over the seeds that both have, or None."""
+        """Return the mean difference over the seeds with both scores, or None."""
         first, second, pairs = self.values(one), self.values(other), self.pairs(one, other)
         return float(numpy.mean([first[a] - second[b] for a, b in pairs])) if pairs else None
 
     def gains(self, cells: Sequence[Sequence[tuple[Cell, Cell]]]) -> list[float]:
-        """Return the mean difference on each data set that has all of its pairs of cells."""
+        """Return the mean difference on each data set that has all its pairs of cells."""
         complete = [of_set for of_set in cells if all(self.pairs(*pair) for pair in of_set)]
         by_set = [[self.mean_gain(*pair) or 0.0 for pair in of_set] for of_set in complete]
         return [float(numpy.mean(of_set)) for of_set in by_set]
 
     def pooled(self, cells: Sequence[Sequence[tuple[Cell, Cell]]]) -> Optional[Estimate]:
-        """Return the mean of differences over data sets, or None if any set lacks runs.
+        """Return the mean of differences over data sets, or None if runs are missing.
 
-        The data sets are a sample, of which each counts the same: the interval is Student's over
-        them. In a random-effects analysis with equal weights, that's the interval of Hartung and
-        Knapp, which holds for few data sets (IntHout, Ioannidis & Borm 2014).
+        Data sets are a sample with equal weights, so the interval is Student's over data sets. In a
+        random-effects analysis with equal weights, that's the interval of Hartung and Knapp, which
+        holds for few data sets (IntHout, Ioannidis & Borm 2014).
 
-        cells (Sequence): For each data set, its pairs of cells, whose differences are averaged.
+        cells (Sequence): For each data set, its pairs of cells, to average their differences.
         """
         gains = self.gains(cells)
         if not gains or len(gains) < len(cells):
@@ -144,7 +143,7 @@ class Runs:
     def resample(
         self, one: Cell, other: Cell, operation: Callable[[Array, Array], Array]
     ) -> Optional[Array]:
-        """Draw sentences and seeds again, and return the mean difference of each resample.
+        """Resample sentences and seeds, and return the mean difference in each resample.
 
         Shape: (resamples,). None if a run has no counts of sentences.
         """
@@ -176,7 +175,7 @@ class Runs:
 
 
 def student_interval(values: Sequence[float] | Array) -> Estimate:
-    """Return the mean with Student's interval, which a single value doesn't have."""
+    """Return the mean with Student's interval, or without it for a single value."""
     mean, n = float(numpy.mean(values)), len(values)
     if n == 1:
         return Estimate(mean, None, None, n)
@@ -188,9 +187,9 @@ def student_interval(values: Sequence[float] | Array) -> Estimate:
 
 
 def draw(sentences: int) -> Array:
-    """Draw as many sentences as there are, with replacement, in each resample.
+    """Draw sentences with replacement, as many as there are, in each resample.
 
-    Returns how often each of them is drawn. Shape: (resamples, sentences).
+    Returns how often each sentence is drawn. Shape: (resamples, sentences).
     """
     shares = numpy.full(sentences, 1 / max(sentences, 1))
     rng = numpy.random.default_rng(0)
@@ -198,7 +197,7 @@ def draw(sentences: int) -> Array:
 
 
 def f_scores(draws: Array, counts: Array, gold: Array) -> Array:
-    """Return the F1 in each resample, 0 where there is no entity. Shape: (resamples,).
+    """Return the F1 in each resample, 0 without entities. Shape: (resamples,).
 
     draws (Array): How often each sentence is drawn. Shape: (resamples, sentences).
     counts (Array): True and false positives. Shape: (2, sentences).
@@ -211,5 +210,5 @@ def f_scores(draws: Array, counts: Array, gold: Array) -> Array:
 
 
 def error_increase(f: Array, base: Array) -> Array:
-    """Return by how many percent the error of an F1, 1 - F1, exceeds that of a base."""
+    """Return by how many percent the error, 1 - F1, exceeds the error of a base."""
     return 100 * ((1 - f) / (1 - base) - 1)

@@ -1,4 +1,4 @@
-"""The tables of results/tables: which runs each of them shows, and how it's written."""
+"""The tables of results/tables: their runs, and how to write them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from experiments.results import RESULTS
 from experiments.statistics import Cell, Estimate, Runs, error_increase
 
 REPORT = "report_tables.json"
-SEEDS = 3  # of most runs, and of the report's
+SEEDS = 3  # of most runs, and of the report
 ES, NL, SENTENCES, WNUT = "conll-es", "conll-nl", "conll-nl-sentences", "wnut17"
 ANEM, ARCHAEO, TURKU = "anem", "archaeo", "turku-one"
 AG_NEWS, TOPICS = "ag-news", "topics"
@@ -26,19 +26,17 @@ VECTORS = {ES: "es_e5_words", NL: "nl_e5_words", WNUT: "en_core_web_md"}
 
 @dataclass(frozen=True)
 class Table:
-    """Scores of arms on data sets, and their differences from one of them.
+    """Scores of arms on data sets, and their differences from a base arm.
 
-    title (str): What it compares.
-    lines (Mapping[str, str]): The arm of each line. "ARM after STEP" is an evaluation of the
-        trained models.
+    title (str): The comparison.
+    lines (Mapping[str, str]): The arm of each line. "ARM after STEP" evaluates the trained models
+        after that step.
     datasets (Sequence[str]): The columns.
-    scores (Sequence[str]): Columns of the table of runs: a block of scores and one of differences
-        for each.
-    bases (Mapping[str, str]): The line that each line is compared with. A line without one is
-        compared with none.
-    note (str): What a reader has to know.
-    report (str): The number of the report's table, if it has one, and the metric where it has
-        several.
+    scores (Sequence[str]): Columns of the table of runs. Each gets a block of scores, and a block
+        of differences.
+    bases (Mapping[str, str]): The line to compare each line with. Other lines aren't compared.
+    note (str): A note to the reader.
+    report (str): The number of the report's table, if any, and the metric if it has several.
     report_lines (Mapping[str, str]): The report's names of the lines.
     vectors (Mapping[str, str]): The static vectors of each data set.
     """
@@ -60,7 +58,7 @@ class Table:
 
 
 def against(base: str, lines: Mapping[str, str]) -> dict[str, str]:
-    """Compare all lines with one of them."""
+    """Compare all lines with a base line."""
     return dict.fromkeys((line for line in lines if line != base), base)
 
 
@@ -384,7 +382,7 @@ def shown(value: Optional[float], digits: int = 3, sign: bool = False) -> str:
 
 
 def shown_mean(estimate: Optional[Estimate]) -> str:
-    """Write a mean with its interval, and with n unless it's three."""
+    """Write a mean with its interval, and with n unless n is 3."""
     if estimate is None:
         return ""
     n = "" if estimate.n == SEEDS else f" (n = {estimate.n})"
@@ -393,7 +391,7 @@ def shown_mean(estimate: Optional[Estimate]) -> str:
 
 
 def shown_difference(estimate: Optional[Estimate], digits: int = 3) -> str:
-    """Write a difference with its interval, and with n unless it's three."""
+    """Write a difference with its interval, and with n unless n is 3."""
     if estimate is None:
         return ""
     n = "" if estimate.n == SEEDS else f" (n = {estimate.n})"
@@ -512,7 +510,7 @@ def render_increases(runs: Runs, report: Mapping[str, Any]) -> str:
 
 
 def render_retired(folder: Path, runs: Runs) -> str:
-    """Write a line for each part that was removed: what it was, and what came out."""
+    """Write a line for each part that was removed: a description, and its results."""
     rows = []
     for title, arm, base, score in pandas.read_csv(folder / "retired.csv").to_numpy():
         (one, _, after), (other, _, base_after) = (n.partition(" after ") for n in (arm, base))

@@ -1,1 +1,1 @@
-"""Published corpora, converted, and corpora that the project makes itself."""
+"""Convert published corpora, and make our own."""

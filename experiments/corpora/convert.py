@@ -1,4 +1,4 @@
-"""Convert a published data set to spaCy's binary format, one file for each split."""
+"""Convert a published data set to spaCy's binary format, with a file for each split."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,15 +20,15 @@ from spacy_multihash.corpus.read import write_corpora
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A data set. Tokens are in the first column of its files, and tags in the last one.
+    """A data set. Its files have tokens in the first column, and tags in the last.
 
     lang (str): The language's code in spaCy.
     files (Mapping[str, str]): The file of each split, relative to the folder of assets.
-    documents (bool): Whether to make documents of what lies between lines `-DOCSTART-`, and not of
-        each sentence.
-    cuts (Mapping[str, float]): For data sets that were published without some split: the splits
-        into which the file of "train" is cut, and the share of the file where each of them ends.
-    block (int): Cuts keep so many neighbouring documents together.
+    documents (bool): Whether -DOCSTART- lines separate documents. Otherwise each sentence is a
+        document.
+    cuts (Mapping[str, float]): For data sets published without some split: the splits to cut from
+        the file of "train", and the share of the file where each split ends.
+    block (int): How many neighbouring documents cuts keep together.
     """
 
     lang: str
@@ -69,7 +69,7 @@ DATASETS = {
         for lang in ("swa", "hau")
     },
 }
-ALL = "all"  # free data sets, each to a folder of its own
+ALL = "all"  # free data sets, each to its own folder
 # This seed gives the report's random splits: the counts are those of its Tables 5 and 6.
 SPLIT_SEED = 42
 
@@ -103,7 +103,7 @@ def is_unprintable(word: str) -> bool:
 def read_split(
     path: Path, records: Iterable[Record], vocab: Vocab, split: str
 ) -> tuple[DocBin, SplitSummary]:
-    """Return the documents of one split, and their counts.
+    """Return the documents of a split, and their counts.
 
     path (Path): The file of the records, for the error message.
     records (Iterable[Record]): The documents as read.
@@ -130,7 +130,7 @@ def read_split(
 def cut(
     records: Sequence[Record], cuts: Mapping[str, float], block: int = 1
 ) -> Iterator[tuple[str, list[Record]]]:
-    """Yield random splits, the report's for its data sets, of documents published without them.
+    """Yield random splits of documents published without splits: the report's for its data sets.
 
     records (Sequence[Record]): The documents, in the order of the file.
     cuts (Mapping[str, float]): The share of the blocks where each split ends.
@@ -167,7 +167,7 @@ def convert(dataset: str, assets: Path, output: Path) -> list[SplitSummary]:
 
     dataset (str): A name in `DATASETS`.
     assets (Path): The folder of the published files.
-    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
+    output (Path): The folder to write train.spacy, dev.spacy and test.spacy to.
     """
     if dataset not in DATASETS:
         raise ValueError(f"Unknown data set {dataset!r}. Choose one of: {', '.join(DATASETS)}.")
@@ -189,8 +189,8 @@ def convert_cli(
 ) -> None:
     """Convert a published data set to spaCy's binary format.
 
-    An I- tag that continues no entity opens a new one and is counted. Tokens with control or
-    private-use characters are kept and counted.
+    An I- tag that doesn't continue an entity opens a new entity and is counted. Tokens with control
+    or private-use characters are kept and counted.
 
     DOCS: https://spacy.io/api/docbin
     """

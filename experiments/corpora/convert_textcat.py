@@ -31,9 +31,9 @@ SPLIT_SEED = 42
 def read_texts(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the text and the label of each line of a file, reading one line at a time.
 
-    path (Path): A file with a JSON object on each line, which has the strings "text" and "label".
-        If its name ends in .csv, each line has a class from 1 to 4, a title and a description. The
-        title and the description make the text.
+    path (Path): A file with a JSON object with the strings "text" and "label" on each line. If its
+        name ends in .csv, each line has a class from 1 to 4, a title and a description. The title
+        and the description make the text.
     """
     if path.suffix == ".csv":
         for _, (number, *parts) in read_csv_rows(path):
@@ -44,9 +44,9 @@ def read_texts(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def find_files(assets: Path) -> tuple[str, str]:
-    """Return the names of the files in a folder, those of JSON if it has both formats.
+    """Return the names of the files in a folder, JSON if it has both formats.
 
-    Raises FileNotFoundError if it has neither.
+    Raises FileNotFoundError if it has neither format.
     """
     for files in (JSON_FILES, CSV_FILES):
         if all((assets / name).is_file() for name in files):
@@ -64,11 +64,11 @@ def labelled(nlp: Language, text: str, label: str, labels: Iterable[str]) -> Doc
 def convert_textcat(assets: Path, output: Path) -> dict[str, int]:
     """Convert AG News. Nothing is written unless every split can be read.
 
-    The tokens are those of spaCy's English tokenizer. There is no other preprocessing.
+    The tokens come from spaCy's English tokenizer, without other preprocessing.
 
     assets (Path): The folder of the files that `find_files` finds.
-    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy. Dev is a random part
-        of the training file, the same each time.
+    output (Path): The folder to write train.spacy, dev.spacy and test.spacy to. Dev is a random
+        part of the training file, the same each time.
 
     Returns the number of docs of each split.
     """

@@ -1,4 +1,4 @@
-"""Cut the training set of a corpus to a number of sentences, as of users who start small."""
+"""Cut the training set of a corpus to a number of sentences, to simulate small corpora."""
 
 from pathlib import Path
 from random import Random
@@ -13,10 +13,10 @@ from spacy_multihash.corpus.read import read_docs, write_corpora
 
 
 def cut_corpus(corpus: Path, output: Path, sentences: int, seed: int = 0) -> int:
-    """Write a corpus with the first docs of its training set in random order; dev and test stay.
+    """Write a corpus with the first docs of its shuffled training set; dev and test stay the same.
 
     corpus, output (Path): Folders with train.spacy, dev.spacy and test.spacy.
-    sentences (int): Docs are taken until they have so many sentences. A doc without sentence
+    sentences (int): Docs are added until they have this many sentences. A doc without sentence
         boundaries is one sentence.
     seed (int): The seed of the order.
 

@@ -19,8 +19,8 @@ from spacy_multihash.corpus.read import write_corpora
 
 SIZES = {"train": 3000, "dev": 500, "test": 600}
 
-# The shares of sentences without entities, of ambiguous names, and of name words that dev and test
-# take from their own pool. With these shares a small model scores well, but not perfectly.
+# The shares of sentences without entities, of ambiguous names, and of name words from the own pool
+# of dev and test. With these shares, a small model scores well, but not perfectly.
 PLAIN_SHARE = 0.15
 AMBIGUOUS_SHARE = 0.12
 OWN_NAME_SHARE = 0.45
@@ -38,7 +38,7 @@ class Namer:
 
     rng (random.Random): The source of randomness.
     common (Pool): The name words that every split may use.
-    own (Pool): The name words of this split alone. For train they are the common ones.
+    own (Pool): The name words of only this split. For train, they're the common name words.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Namer:
         """Return the words of a name.
 
         slot (str): PERSON, ORG, GPE, DAY, PERIOD or TIME.
-        ambiguous (bool): Whether the name may be one that has other labels elsewhere.
+        ambiguous (bool): Whether the name may have another label elsewhere.
         """
         names = sample_words.AMBIGUOUS_NAMES.get(slot)
         if ambiguous and names and self.rng.random() < AMBIGUOUS_SHARE:
@@ -69,12 +69,12 @@ class Namer:
         return makers[slot]().split()
 
     def word(self, kind: str) -> str:
-        """Return one word of a name.
+        """Return a word of a name.
 
         kind (str): A key of `POOL_SIZES`.
         """
         pool = self.own if self.rng.random() < OWN_NAME_SHARE else self.common
-        # The square makes the first words frequent and the last ones rare, as names are in text.
+        # The square makes the first words frequent and the last words rare, like real names.
         return pool[kind][int(len(pool[kind]) * self.rng.random() ** 2)]
 
     def _person(self) -> str:
@@ -131,7 +131,7 @@ def make_sentence(rng: random.Random, namer: Namer, known: frozenset[str]) -> Se
 
     rng (random.Random): The source of randomness.
     namer (Namer): Makes the names.
-    known (frozenset[str]): The name words of all splits. No misspelling yields one of them.
+    known (frozenset[str]): The name words of all splits, which no misspelling may equal.
     """
     is_plain = rng.random() < PLAIN_SHARE
     template = rng.choice(sample_words.PLAIN_TEMPLATES if is_plain else sample_words.TEMPLATES)
@@ -150,7 +150,7 @@ def make_sentence(rng: random.Random, namer: Namer, known: frozenset[str]) -> Se
             choices = key.split("|")
             choice = rng.choice(choices)
             label = sample_words.LABELS[choice]
-            # Where the context does not tell the label, an ambiguous name would be a mere guess.
+            # If the context doesn't tell the label, an ambiguous name could only be guessed.
             filled = namer.name(choice, ambiguous=len(choices) == 1)
             labels = [f"B-{label}"] + [f"I-{label}"] * (len(filled) - 1)
             if label != "DATE":
@@ -180,7 +180,7 @@ def make_sentences(seed: int) -> dict[str, list[Sentence]]:
 def make_sample(output: Path, seed: int = 0) -> None:
     """Make the sample corpus. The same seed gives the same bytes.
 
-    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
+    output (Path): The folder to write train.spacy, dev.spacy and test.spacy to.
     seed (int): The seed of all choices.
     """
     splits = make_sentences(seed)

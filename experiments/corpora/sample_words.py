@@ -1,11 +1,11 @@
-"""The material of the sample corpus: name words and their misspellings, and sentence templates.
+"""The words of the sample corpus: name words and their misspellings, and sentence templates.
 
 A template is a line of tokens, some of which are slots:
 
-- `{PERSON}` is a slot for a name of that label.
-- `{PERSON|ORG}` is a slot for a name of either label, in a context that does not tell which.
+- `{PERSON}` is a slot for a name with that label.
+- `{PERSON|ORG}` is a slot for a name with either label, in a context that doesn't tell which.
 - `{DAY}`, `{PERIOD}` and `{TIME}` are slots for dates: a day, a period, and any date.
-- `{brand}` is a slot for a made-up product, which is no entity.
+- `{brand}` is a slot for a made-up product, which isn't an entity.
 - `{noun}` and the like are slots for a word of `FILLERS`.
 """
 
@@ -21,7 +21,7 @@ ROOTS = (
 ).split()
 MIDDLES = "a am an be da den do e er i in ka la le li ma mi na ni o ra re ri ro sa ta ti va".split()
 
-# A few endings serve two kinds of name, so that the context has to tell them apart.
+# Some endings fit two kinds of names, so that the context has to tell them apart.
 ENDINGS = {
     "first": "a ah ard bert elle ette ia ina ine is o rick win wyn".split(),
     "surname": "berg by ford ham ley man mann owski sen ski son stein ton worth".split(),
@@ -29,13 +29,13 @@ ENDINGS = {
     "company": "co com dyne ex ics ium lab net ova soft sys tech tron works".split(),
     "brand": "ex ia ium ix o ona ova".split(),
 }
-# The endings of every kind of name, which do not tell the kind.
+# The endings that fit all kinds of names.
 COMMON_ENDINGS = "al an ar el en et or us".split()
 COMMON_ENDING_SHARE = 0.4
 # The shares of sentences with names in lower case, and with names misspelt.
 LOWER_SHARE = 0.1
 TYPO_SHARE = 0.1
-# The share of the name words in each split's pool. Dev and test use those of train too.
+# The share of the name words in each split's pool. Dev and test also use the pool of train.
 POOL_SHARES = {"train": 0.6, "dev": 0.15, "test": 0.25}
 POOL_SIZES = {"first": 220, "surname": 360, "city": 300, "company": 300, "brand": 200}
 
@@ -192,7 +192,7 @@ def distort(rng: random.Random, words: list[str], roll: float, known: frozenset[
     rng (random.Random): The source of randomness.
     words (list[str]): The words of the name.
     roll (float): A number from 0 to 1 that decides which.
-    known (frozenset[str]): The name words of all splits. No misspelling yields one of them.
+    known (frozenset[str]): The name words of all splits, which no misspelling may equal.
     """
     if roll < LOWER_SHARE:
         return [word.lower() for word in words]

@@ -1,9 +1,9 @@
 """Make a small corpus of texts on topics, to try text classification without a download.
 
-A text has a few sentences of the sample corpus, which tell nothing about its topic, with words of
-the topic among them. Each topic has its own words, made of syllables. Some of them are frequent and
-others rare, as in real texts. A text also has words of other topics, so that no single word tells
-its topic.
+A text has a few sentences of the sample corpus, which tell nothing about its topic, mixed with
+words of the topic. Each topic has its own words, made of syllables. Some are frequent and others
+rare, as in real texts. A text also has words of other topics, so that no single word reveals its
+topic.
 """
 
 import random
@@ -25,7 +25,7 @@ TOPICS = ("economy", "science", "sport", "travel")
 WORDS_PER_TOPIC = 400
 SENTENCES_PER_TEXT = 3
 TOPIC_WORDS_PER_TEXT = 6
-# The share of the topic words of a text that are words of a random topic.
+# The share of a text's topic words that come from a random topic.
 STRAY_SHARE = 0.3
 
 
@@ -48,14 +48,14 @@ def make_text(
     """Make a text on a topic.
 
     rng (random.Random): The source of randomness.
-    topic (str): One of `TOPICS`.
+    topic (str): A topic in `TOPICS`.
     words (dict[str, list[str]]): The words of each topic.
     sentences (list[list[str]]): Sentences that tell nothing about a topic.
     """
     text = [word for _ in range(SENTENCES_PER_TEXT) for word in rng.choice(sentences)]
     for _ in range(TOPIC_WORDS_PER_TEXT):
         of = rng.choice(TOPICS) if rng.random() < STRAY_SHARE else topic
-        # The cube makes the first words frequent and the last ones rare.
+        # The cube makes the first words frequent and the last words rare.
         word = words[of][int(WORDS_PER_TOPIC * rng.random() ** 3)]
         text.insert(rng.randrange(len(text) + 1), word)
     return " ".join(text)
@@ -64,7 +64,7 @@ def make_text(
 def make_topics(output: Path, seed: int = 0) -> None:
     """Make the corpus. The same seed gives the same texts.
 
-    output (Path): The folder that gets train.spacy, dev.spacy and test.spacy.
+    output (Path): The folder to write train.spacy, dev.spacy and test.spacy to.
     seed (int): The seed of all choices.
     """
     rng, nlp = random.Random(seed), spacy.blank("en")
