@@ -1,1 +1,1 @@
-"""`python -m benchmarks`: the time and memory of spaCy's pipelines and of ours, side by side."""
+"""`python -m benchmarks`: compare the time and memory of spaCy's pipelines and ours."""

@@ -49,7 +49,7 @@ def main(
     """Measure spaCy's pipelines and ours side by side, in turns, in one run.
 
     Ratios are spaCy's time divided by ours: the median of the rounds, and the range of the middle
-    80 % of them. Before they are timed, arms are checked to find the same entities and vectors.
+    80 % of them. Arms are first checked to find the same entities and vectors.
     """
     if what == [REPORT]:
         paths = sorted(RESULTS.glob("3.*.json"), key=lambda path: path.stem)
@@ -92,13 +92,13 @@ def measure(names: Sequence[str], settings: Settings) -> dict[str, Optional[Row]
 
 
 def is_in(name: str, part: str) -> bool:
-    """Tell whether a case is meant by a name, or by its first part."""
+    """Return whether a name selects a case, by its full name or its first part."""
     return name == part or name.startswith(f"{part}/")
 
 
 @contextmanager
 def find_corpus(corpus: Path) -> Iterator[tuple[Path, str]]:
-    """Yield a folder with a corpus, and what it is called. Makes the sample if there is none."""
+    """Yield a folder with a corpus, and its name. Makes the sample corpus if needed."""
     if (corpus / "train.spacy").is_file():
         yield corpus.resolve(), corpus.resolve().name
         return

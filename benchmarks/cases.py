@@ -1,4 +1,4 @@
-"""The table of cases: what is measured, and how it is set up."""
+"""The table of cases: what each measures, and its setup."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -23,17 +23,17 @@ from benchmarks.timing import Step, time_arms
 TOKEN, STEP, SECONDS, MEGABYTES = "us a token", "ms a step", "s", "MB"
 TEXTS = 20
 STEPS_A_ROUND = 10
-PAUSE = 0.2  # seconds before a tok2vec, so that threads of OpenBLAS come to rest
+PAUSE = 0.2  # seconds before a tok2vec, so that OpenBLAS threads go idle
 WIDTH, ROWS, HASHES, TOKENS = 96, 5000, 4, 2000
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 Values = dict[str, list[float]]
 
 
 class Settings(NamedTuple):
-    """What the command was asked for.
+    """The options of the command.
 
     corpus: Folder with train.spacy and dev.spacy.
-    model: A trained pipeline of spaCy's, a package or folder.
+    model: A trained spaCy pipeline, as a package or folder.
     seconds: The time budget of each timed case.
     quick: Whether to leave out the largest inputs, and to train less.
     """
@@ -45,7 +45,7 @@ class Settings(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """Return for how many steps pipelines are trained before they are timed."""
+        """Return the number of steps to train pipelines before they're timed."""
         return 100 if self.quick else 250
 
 
@@ -107,7 +107,7 @@ def tok2vec(settings: Settings) -> Values:
 
 
 def time_models(settings: Settings, models: Mapping[str, Model], docs: Sequence[Doc]) -> Values:
-    """Time models of tokens, after a check that their vectors are equal."""
+    """Time models of tokens, after checking that their vectors are equal."""
     first, *others = [[to_numpy(Y) for Y in m.predict(docs)] for m in models.values()]
     for other in others:
         numpy.testing.assert_allclose(
@@ -135,7 +135,7 @@ def time_training(settings: Settings, arms: Mapping[str, Language]) -> Values:
 
 
 def training(settings: Settings) -> Values:
-    """Time a training step of tok2vec and recognizer, after a check that losses are alike.
+    """Time a training step of tok2vec and recognizer, after checking that losses are alike.
 
     They aren't equal: spaCy drops random numbers of each state, in another order than ours.
     """
@@ -153,7 +153,7 @@ def training(settings: Settings) -> Values:
 
 
 def recommended(what: str, settings: Settings) -> Values:
-    """Time the recommended pipeline beside spaCy's default: other models, the same task."""
+    """Time the recommended pipeline and spaCy's default: different models, the same task."""
     is_training = what == "training"
     arms = pipelines.recommended_arms(settings.corpus, settings.steps, our_adam=is_training)
     if is_training:
@@ -165,7 +165,7 @@ def recommended(what: str, settings: Settings) -> Values:
 
 
 def spacy_train(settings: Settings, *, recommended: bool) -> Values:
-    """Time the first 200 steps of `spacy train`, without evaluation, ten steps a round.
+    """Time the first 200 steps of `spacy train`, without evaluation, ten steps per round.
 
     The first ten, which also read the corpus, aren't timed.
     """
@@ -217,7 +217,7 @@ def memory(tokens: int, docs: int, settings: Settings) -> Values:
 
 
 def fits(size: float) -> bool:
-    """Tell whether a process of some bytes leaves a third of the free memory alone."""
+    """Return whether a process of some bytes leaves a third of the free memory."""
     free = pipelines.free_bytes()
     return free is None or size < free * 2 / 3
 
@@ -262,7 +262,7 @@ def imports(settings: Settings) -> Values:
 
 
 def can_run(name: str, settings: Settings) -> bool:
-    """Tell whether a case can run here: with a trained pipeline, and the system's memory."""
+    """Return whether a case can run here, with the trained pipeline and the memory it needs."""
     if name.startswith("md/"):
         return settings.model is not None
     if name.startswith("memory/"):
@@ -320,5 +320,5 @@ CASES: dict[str, Case] = {
         for n in sizes
     },
 }
-# With the largest inputs, which a quick run leaves out.
+# The largest inputs, which a quick run leaves out.
 LARGE = {"memory/100000", "memory/1000000", "growth/tokens/100000"}

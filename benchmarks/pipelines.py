@@ -1,4 +1,4 @@
-"""The pipelines that are compared: spaCy's, the same with numpy's matrix products, and ours."""
+"""The pipelines to compare: spaCy's, spaCy's with numpy's matrix products, and ours."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ ADAM = "spacy-multihash.Adam.v1"
 
 
 class NumpyProducts(NumpyOps):
-    """thinc's ops with the matrix products of numpy, which come from OpenBLAS in its wheels."""
+    """thinc's ops with numpy's matrix products, which come from OpenBLAS in its wheels."""
 
     def gemm(
         self,
@@ -41,12 +41,12 @@ class NumpyProducts(NumpyOps):
         trans1: bool = False,
         trans2: bool = False,
     ) -> Any:  # noqa: ANN401
-        """Multiply two matrices, each transposed first if asked for."""
+        """Multiply two matrices, each transposed first if requested."""
         return numpy.matmul(x.T if trans1 else x, y.T if trans2 else y, out=out)
 
 
 def use_numpy_products(nlp: Language) -> None:
-    """Give all layers of a pipeline the matrix products of numpy."""
+    """Use numpy's matrix products in all layers of a pipeline."""
     ops = NumpyProducts()
     for _, pipe in nlp.components:
         if isinstance(model := getattr(pipe, "model", None), Model):
@@ -55,7 +55,7 @@ def use_numpy_products(nlp: Language) -> None:
 
 
 def make_arm(nlp: Language, arm: str) -> Language:
-    """Change a pipeline of spaCy's into an arm, in place."""
+    """Change a spaCy pipeline into an arm, in place."""
     if arm == OPENBLAS:
         use_numpy_products(nlp)
     elif arm != SPACY:
@@ -68,7 +68,7 @@ def make_arm(nlp: Language, arm: str) -> Language:
 
 
 def with_our_adam(config: Config) -> Config:
-    """Copy a config, with our optimizer in the place of spaCy's."""
+    """Copy a config, with our optimizer instead of spaCy's."""
     config = config.copy()
     config["training"]["optimizer"]["@optimizers"] = ADAM
     return config
@@ -80,7 +80,7 @@ def spacy_config(corpus: Path) -> Config:
 
 
 def recommended_config(corpus: Path) -> Config:
-    """Make the config that `init-config ner` writes."""
+    """Make the same config as `init-config ner`."""
     command = [sys.executable, "-m", "spacy", "multihash", "init-config", "ner", "-", "-l", "en"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, encoding="utf8")
     return with_corpus(Config().from_str(done.stdout, interpolate=False), corpus)
@@ -112,13 +112,13 @@ def copy_pipeline(nlp: Language) -> Language:
 def trained_arms(
     corpus: Path, steps: int, arms: tuple[str, ...] = (SPACY, OPENBLAS, OURS)
 ) -> dict[str, Language]:
-    """Make the arms of spaCy's default pipeline, all with the same trained weights."""
+    """Make the arms of spaCy's default pipeline, with the same trained weights."""
     nlp = trained(corpus, steps)
     return {arm: make_arm(copy_pipeline(nlp), arm) for arm in arms}
 
 
 def recommended_arms(corpus: Path, steps: int, *, our_adam: bool = False) -> dict[str, Language]:
-    """Put the recommended pipeline beside spaCy's default, both trained."""
+    """Train the recommended pipeline and spaCy's default."""
     nlp = trained(corpus, steps, recommended=True)
     arms = {SPACY: copy_pipeline(trained(corpus, steps)), OURS: copy_pipeline(nlp)}
     if our_adam:
@@ -133,9 +133,9 @@ def loaded_arms(model: str) -> dict[str, Language]:
 
 
 def check_same_entities(arms: Mapping[str, Language], texts: list[str]) -> None:
-    """Check that all arms find the same entities in some texts, and any.
+    """Check that all arms find the same entities in some texts, and at least one entity.
 
-    Raises RuntimeError if not.
+    Raises RuntimeError otherwise.
     """
     found = {arm: [entities(doc) for doc in nlp.pipe(texts)] for arm, nlp in arms.items()}
     if not any(found[SPACY]):
@@ -193,13 +193,13 @@ def dev_texts(corpus: Path) -> list[str]:
 
 @cache
 def dev_words(corpus: Path) -> list[list[str]]:
-    """Read the words of the dev corpus, those of a doc in a list."""
+    """Read the words of the dev corpus, as a list for each doc."""
     docs = read_docs(corpus / "dev.spacy", spacy.blank("en"))
     return [[token.text for token in doc if not token.is_space] for doc in docs]
 
 
 def take_words(corpus: Path, number: int) -> list[str]:
-    """Take words of the dev corpus, which starts again at its end."""
+    """Take words of the dev corpus, which is repeated if it's too short."""
     return list(islice(cycle(chain.from_iterable(dev_words(corpus))), number))
 
 
@@ -210,7 +210,7 @@ def texts_of_length(corpus: Path, words: int, number: int) -> list[str]:
 
 
 def free_bytes() -> Optional[int]:
-    """Return how much memory is free, if the system says so."""
+    """Return how much memory is free, or None if the system doesn't say."""
     if "SC_AVPHYS_PAGES" not in os.sysconf_names:
         return None
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""Measurements that need a process of their own: peak memory, and the time of imports."""
+"""Measurements that need a new process: peak memory, and the time of imports."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ CLEAR_PEAK = Path("/proc/self/clear_refs")
 
 
 def can_measure_memory() -> bool:
-    """Tell whether the system says what the peak of a process is, as Linux does."""
+    """Return whether the system reports the peak memory of a process, as Linux does."""
     return STATUS.is_file() and CLEAR_PEAK.is_file()
 
 
@@ -41,7 +41,7 @@ def import_seconds(*, plugin: bool) -> float:
 def peak_megabytes(folder: Path, arm: str, corpus: Path, tokens: int, docs: int) -> float:
     """Measure the peak memory of predicting docs in a new process, beyond pipeline and docs.
 
-    folder (Path): A pipeline of spaCy's.
+    folder (Path): A spaCy pipeline.
     tokens (int): The number of tokens of each doc.
     docs (int): The number of docs, which are one batch.
     """

@@ -1,4 +1,4 @@
-"""Results in a file, as a table, and as the figure of the docs."""
+"""Write results to a file, and as a table and a figure for the docs."""
 
 import json
 import os
@@ -33,7 +33,7 @@ class Row(TypedDict):
     """A case in the results.
 
     values: The median of each arm, in the unit.
-    ratios: spaCy's values divided by those of another arm, in the same rounds.
+    ratios: spaCy's values divided by another arm's, in the same rounds.
     """
 
     label: str
@@ -80,7 +80,7 @@ def describe_run(corpus: str) -> Results:
 
 
 def cpu_name() -> str:
-    """Return the model of the CPU, or its architecture if the system doesn't tell the model."""
+    """Return the model of the CPU, or its architecture if the model is unknown."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text("utf8").splitlines() if path.is_file() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -109,7 +109,7 @@ def show_value(value: float, unit: str) -> str:
 
 
 def show_ratio(ratio: Ratio) -> str:
-    """Write a ratio with its range, which one round alone doesn't have."""
+    """Write a ratio with its range, which needs more than one round."""
     shown = f"{ratio['median']:.2f}"
     if ratio["low"] == ratio["high"]:
         return shown
@@ -117,10 +117,10 @@ def show_ratio(ratio: Ratio) -> str:
 
 
 def make_table(every: Sequence[Results]) -> str:
-    """Make a table in Markdown of the rows of one or several results, without growth.
+    """Make a Markdown table of the rows in one or several results, without growth.
 
     The first results have a column for each arm. Results of other machines or versions of Python
-    have a single column: of our arms, the fastest.
+    have a single column: the fastest of our arms.
     """
     main, *others = every
     header = ["", SPACY, *RATIOS]
@@ -138,7 +138,7 @@ def make_table(every: Sequence[Results]) -> str:
 def make_cells(row: Row) -> Iterator[str]:
     """Yield the cells of a row: spaCy's value, and the ratios of the other arms.
 
-    If spaCy's was left out, our value stands in the place of its ratio.
+    If spaCy's was left out, our value replaces its ratio.
     """
     values = {arm: show_value(value, row["unit"]) for arm, value in row["values"].items()}
     ratios = {arm: show_ratio(ratio) for arm, ratio in row["ratios"].items()}
@@ -156,7 +156,7 @@ def fastest_cell(row: Row | None) -> str:
 
 
 def describe_results(every: Sequence[Results]) -> str:
-    """Say in a sentence for each of the results where they are from."""
+    """Say in a sentence where each of the results comes from."""
     return "\n".join(
         f"Python {r['python']}, {r['cpu']} ({r['cores']} cores), spaCy {r['spacy']}, "
         f"spacy-multihash {r['spacy-multihash']}, {r['numpy_blas']}, {r['kernels']}, texts of "
@@ -188,7 +188,7 @@ def draw_growth(path: Path, results: Results) -> None:
         if name.startswith("growth/"):
             _, what, size = name.split("/")
             curves.setdefault(what, {})[int(size)] = row["values"]
-    with style.context(["default", STYLE]):  # and not the user's settings
+    with style.context(["default", STYLE]):  # not the user's settings
         figure = Figure(figsize=(8, 2.6))
         panels = figure.subplots(1, len(curves), squeeze=False, sharey=True)[0]
         for ax, (what, points) in zip(panels, curves.items(), strict=True):

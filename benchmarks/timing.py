@@ -1,4 +1,4 @@
-"""Times that are taken in turns, and their ratios."""
+"""Time arms in turns, and compute ratios."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ def time_arms(
 
 
 def ratio_of(base: Sequence[float], values: Sequence[float]) -> Ratio:
-    """Divide the values of the same rounds, and describe the quotients."""
+    """Divide values of the same rounds, and describe the quotients."""
     ratios = [b / v for b, v in zip(base, values, strict=True)]
     low, high = ratios[0], ratios[0]
     if len(ratios) > 1:

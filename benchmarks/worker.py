@@ -1,4 +1,4 @@
-"""Measures cases in a process of its own, whose environment sets the number of threads."""
+"""Measure cases in a new process, whose environment sets the number of threads."""
 
 import json
 import os
@@ -13,14 +13,14 @@ from typing import Optional
 from benchmarks.cases import CASES, Settings
 from benchmarks.report import ROOT, Row, make_row
 
-# As each library reads it when it is loaded.
+# Each library reads its variable when it's loaded.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "SPACY_MULTIHASH_THREADS")
 
 
 def measure_in_process(
     names: Sequence[str], settings: Settings, threads: int
 ) -> Iterator[tuple[str, Optional[Row]]]:
-    """Measure cases in a new process, and yield their rows, or None for a case that failed."""
+    """Measure cases in a new process, and yield their rows, or None for failed cases."""
     command = [sys.executable, "-m", "benchmarks.worker", json.dumps([*names])]
     command.append(json.dumps({**settings._asdict(), "corpus": str(settings.corpus)}))
     environment = {**os.environ, **dict.fromkeys(THREADS, str(threads))}
