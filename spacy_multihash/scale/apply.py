@@ -32,7 +32,7 @@ ContextT = TypeVar("ContextT")
 MANIFEST = "manifest.json"
 # The suffix of an output file, by its format.
 SUFFIXES = {"spacy": DOCS, "jsonl": JSON_LINES}
-# Appended to a shard's file name, for the list of its skipped texts.
+# Appended to the name of a shard's output, for the list of its skipped texts.
 ERRORS = ".errors"
 # A full disk or quota: no other shard could be written, either.
 _FULL = (errno.ENOSPC, errno.EDQUOT)
