@@ -27,7 +27,7 @@ Arms = Annotated[
     typer.Option(help='JSON with further arms: {NAME: {"config": ..., "overrides": {...}}}'),
 ]
 Results = Annotated[Path, typer.Option(help="The folder of results")]
-NoTest = Annotated[bool, typer.Option("--no-test", help="Score dev alone")]
+NoTest = Annotated[bool, typer.Option("--no-test", help="Only score dev")]
 
 
 @app.callback()
@@ -84,7 +84,7 @@ def grid_cli(
     workers: Annotated[int, typer.Option(help="How many runs go on at once")] = 1,
     minutes: Annotated[float, typer.Option(help="The time in which runs are started")] = 1e6,
     results: Results = Path("results"),
-    dry: Annotated[bool, typer.Option("--list", help="List what is missing, and run nothing")] = (
+    dry: Annotated[bool, typer.Option("--list", help="List missing runs, and run nothing")] = (
         False
     ),
 ) -> None:

@@ -1,4 +1,4 @@
-"""What the commands share: options, messages and tables, files to read and write, workers.
+"""Helpers for the commands: options, messages and tables, files to read and write, workers.
 
 No other module imports the private module of spaCy's command line.
 """
@@ -219,7 +219,7 @@ def naming_config(path: Path) -> Iterator[None]:
 def load_pipeline(
     model: Union[str, Path], *, expected: str = "a package's name, or a pipeline's folder"
 ) -> Language:
-    """Load a trained pipeline. Raises ValueError, which says what the command expected."""
+    """Load a trained pipeline. Raises ValueError, with `expected` in the message."""
     best = Path(model) / "model-best"
     if not (Path(model) / "config.cfg").exists() and best.is_dir():
         raise ValueError(f"{model} is the folder of a training. Give the pipeline in it, {best}.")

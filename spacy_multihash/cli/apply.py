@@ -43,7 +43,7 @@ class Prepared(NamedTuple):
 def apply_cli(
     model: str = MODEL,
     shards: Path = typer.Argument(
-        ..., help="Folder of .spacy, .jsonl, .txt and .gz files, or one such file"
+        ..., help="Folder of .spacy, .jsonl, .txt and .gz files, or a single file"
     ),
     output: Path = typer.Argument(..., help="Folder to write, with a file for each shard"),
     format: Literal["spacy", "jsonl"] = typer.Option(

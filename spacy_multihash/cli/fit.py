@@ -406,7 +406,7 @@ def _show_training(run: Run, what: str, trained: Mapping[str, Any]) -> None:
 
 
 def _show_interrupted(run: Run) -> None:
-    """Say what an interrupted run has left."""
+    """Describe the state of an interrupted run."""
     state = ""
     if run.in_training is not None:
         model, history = run.in_training
@@ -493,7 +493,7 @@ def make_report(
 
 
 def score(run: Run, nlp: Language) -> dict[str, SplitScores]:
-    """Score a pipeline on dev, and on test if there's one."""
+    """Score a pipeline on dev, and on test if it exists."""
     scores = {}
     for split in filter(lambda name: run.corpus(name).is_file(), ("dev", "test")):
         examples = list(model_examples(nlp, run.corpus(split)))

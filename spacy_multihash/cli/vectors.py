@@ -75,7 +75,7 @@ def align_cli(
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
-    """Rotate a table into the space of another table, such as that of another language.
+    """Rotate a table into another table's space, such as another language's.
 
     DOCS: python -m pydoc spacy_multihash.vectors.align
     """
@@ -105,7 +105,7 @@ def merge_cli(
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
-    """Make one table of several, with the words of all of them: PCA of the tables side by side.
+    """Merge tables into one, with the words of all tables: PCA of the tables side by side.
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce
     """
@@ -206,7 +206,7 @@ def quantize_cli(
 ) -> None:
     """Round vectors to fewer bits.
 
-    OUT.npz has the codes alone, which MetaVectors and all commands of the group read. Otherwise,
+    OUT.npz only has the codes, which MetaVectors and all commands of the group read. Otherwise,
     OUT has the rounded numbers as float32, which spaCy needs.
 
     DOCS: python -m pydoc spacy_multihash.vectors.reduce

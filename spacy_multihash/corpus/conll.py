@@ -92,7 +92,7 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
     has no tag in the tag column. With tabs, it has other columns than the tokens before it.
 
     documents (Optional[bool]): Whether -DOCSTART- lines separate documents, or each sentence is a
-        document. None: by -DOCSTART- lines if the file begins with one.
+        document. None: by -DOCSTART- lines if the file starts so.
 
     Raises ValueError, with file and line, for a malformed line, or a token outside a document.
     """
@@ -225,13 +225,13 @@ def _token_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:
 
 def _is_comment(fields: Sequence[str], line: str, layout: Layout, columns: int) -> bool:
     if not is_comment(line) or ("\t" in line and len(fields) == columns):
-        return False  # with tabs, it is a token # whose tag is wrong
+        return False  # with tabs, it's a token # with a wrong tag
     tag = _column(fields, layout.tag_column)
     return tag is None or not is_tag(tag)
 
 
 def is_comment(line: str) -> bool:
-    """Return whether a line begins like a comment. The token # begins like one, too."""
+    """Return whether a line begins like a comment. So does a token #."""
     return line == "#" or line.startswith(("# ", "#\t"))
 
 

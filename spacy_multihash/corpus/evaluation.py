@@ -178,7 +178,7 @@ def annotate(nlp: Language, examples: Sequence[Example]) -> None:
 
 
 def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Evaluation:
-    """Score predicted entities: all entities, and the seen and the unseen ones.
+    """Score predicted entities: all, seen and unseen entities.
 
     Tokens whose gold annotation is missing are ignored.
 
@@ -222,7 +222,7 @@ def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str,
 
 
 def score(examples: Iterable[Example]) -> Scores:
-    """Score predicted entities as spaCy does, and count the gold ones."""
+    """Score predicted entities as spaCy does, and count the gold entities."""
     examples = list(examples)
     prf = get_ner_prf(examples)
     golds = Counter(ent.label_ for example in examples for ent in example.y.ents)

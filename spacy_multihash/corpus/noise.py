@@ -156,7 +156,7 @@ def make_char_noise_v1(
     mask_share (float): Share of the changed characters that become the mask.
     mask (str): A character outside the alphabet.
     share_of_docs (float): Share of the documents that get noise.
-    copies (int): How many noisy copies to make of such a document, each with different noise.
+    copies (int): How many copies to make of each noisy document, each with different noise.
     keep_original (bool): Whether to train on the original document, too.
 
     Raises ValueError for wrong settings, and the errors of `read_docs` for the corpus.

@@ -76,7 +76,7 @@ def open_doc_bin(path: Path) -> DocBin:
 
 
 def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
-    """Write corpora as FOLDER/NAME.spacy: each file whole, and no file if one can't be made.
+    """Write corpora as FOLDER/NAME.spacy: each file whole, or no file if any can't be made.
 
     Files of the same name are replaced. Links stay, and their targets are replaced.
     """

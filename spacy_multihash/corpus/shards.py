@@ -1,4 +1,4 @@
-"""Corpora in shards: files in a folder that are read one by one."""
+"""Corpora in shards: files in a folder to read one by one."""
 
 import os
 from collections import Counter

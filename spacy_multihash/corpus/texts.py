@@ -245,7 +245,7 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
 
 
 def json_values(path: Path, bad: BadLines) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file with one per line, or the items of its only value."""
+    """Yield the values of a file, one per line, or the items of its only value."""
     lines = ((number, line) for number, line in read_lines(path) if line.strip())
     number, first = next(lines, (1, ""))
     if first.lstrip().startswith("[") or first.strip() == "{":
@@ -326,7 +326,7 @@ def _annotate(
     spans: list[TextSpan],
     cats: dict[str, float],
 ) -> None:
-    """Add the entities or labels in a field to those of its text.
+    """Add the entities or labels in a field to its text.
 
     A string is parsed if it's a printed list, or JSON of spans.
     """

@@ -211,7 +211,7 @@ class _State:
             numpy.savez(file_, **arrays)
 
     def load(self, path: Path) -> None:
-        """Read a checkpoint. Raises ValueError for one of another config."""
+        """Read a checkpoint. Raises ValueError if its config differs."""
         with numpy.load(path) as arrays:
             for number, (node, param) in enumerate(self._params()):
                 weights = arrays.get(f"weights{number}")

@@ -46,9 +46,9 @@ def joint_range(
 ) -> float:
     """Return the number of outcomes of all hash functions of a symbol together.
 
-    In Svenstrup et al. 2017, section 4, k hash functions of range B make one of range B ** k. The
-    row of importance parameters multiplies it by K if another hash function finds that row (section
-    6). K is None if there are no importance parameters.
+    In Svenstrup et al. 2017, section 4, k hash functions of range B make a single function of range
+    B ** k. The row of importance parameters multiplies it by K if another hash function finds that
+    row (section 6). K is None if there are no importance parameters.
     """
     return float(num_rows) ** num_hashes * (importance_rows or 1)
 

@@ -6,7 +6,7 @@ both. Each entity is in one mistake at most, and all other entities are missed o
     gold entities  = right + label + cut + both + missed
     found entities = right + label + cut + both + spurious
 
-Tokens whose gold annotation is missing don't count, as in spaCy's scorer. Nothing is printed.
+Tokens without gold annotation are ignored, as in spaCy's scorer. Nothing is printed.
 """
 
 from collections import Counter, defaultdict
@@ -38,7 +38,7 @@ KINDS: Mapping[Kind, str] = {
 SURE = 0.9
 # Words are rarely annotated if at most this share of their occurrences in training is.
 RARE = 0.1
-# Tokens to each side of a mistake, in docs without sentences or with long ones.
+# Tokens to each side of a mistake, in docs without sentences or with long sentences.
 _CONTEXT = 25
 # Neighbours of each kind, and the minimum share of words in common.
 _NEIGHBOURS, _SHARED_WORDS = 3, 1 / 3
@@ -79,7 +79,7 @@ class Mistake:
         shapes, a frequent entity of each label, and their count.
     is_suspect (bool): Whether the annotation may be wrong: the model is confident, and the gold
         annotation is rare in training.
-    explanation (Optional[Explanation]): The reasons for the found entity, or for the missed one.
+    explanation (Optional[Explanation]): The reasons for the found or the missed entity.
     """
 
     kind: Kind
@@ -99,7 +99,7 @@ class Mistake:
 
     @property
     def entity(self) -> Entity:
-        """The gold entity, or the spurious one."""
+        """The gold or the spurious entity."""
         entity = self.gold or self.found
         assert entity is not None
         return entity

@@ -79,7 +79,7 @@ class Explanation:
 
     @property
     def completeness(self) -> Optional[float]:
-        """The sum over tokens, each unknown alone, as a share of `together`.
+        """The sum over tokens, each unknown by itself, as a share of `together`.
 
         1 if tokens count independently of each other. None if `together` is next to 0.
         """

@@ -20,7 +20,7 @@ _STYLE = Html("""<style>
 
 
 def signed(value: float, digits: int) -> str:
-    """Format a number with its sign, and without one if it's rounded to 0."""
+    """Format a number with its sign, or without sign if it's rounded to 0."""
     return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
 
 

@@ -193,7 +193,7 @@ def row_limit(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> Opt
 
 
 def lookup_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> int:
-    """Count the rows of tables with a row for each symbol and one for unknown symbols."""
+    """Count the rows of tables with a row for each symbol and for unknown symbols."""
     limit = row_limit(features, attrs)
     rows = (features[name].symbols + 1 for name in attrs)
     return sum(number if limit is None else min(number, limit) for number in rows)

@@ -36,7 +36,7 @@ FLOAT_BYTES = 4
 SYMBOL_BYTES = 8 + 4  # a key and its row in MultiEmbed
 MAX_EXAMPLES = 5  # symbols that share rows with a word
 # A count is suspicious if it differs from its mean by more than MAX_SDS standard deviations plus
-# SLACK. Where the mean is next to 0, so is the standard deviation.
+# SLACK. If the mean is near 0, so is the standard deviation.
 MAX_SDS = 5
 SLACK = 3
 

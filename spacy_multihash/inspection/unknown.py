@@ -33,7 +33,7 @@ class UnknownSymbols:
     """
 
     def __init__(self, doc: Doc, unknown: Mapping[Column, numpy.ndarray], draw: int = 0) -> None:
-        """Keep what is unknown."""
+        """Keep the unknown symbols."""
         self._doc = doc
         self._unknown = unknown
         self._symbol = numpy.uint64(StringStore().add(f"\ue000 unknown symbol {draw}"))

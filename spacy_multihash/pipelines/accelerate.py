@@ -170,7 +170,7 @@ class NewComponent(NamedTuple):
 def accelerate(
     nlp: Language, keep_ner: bool = False, texts: Optional[Sequence[str]] = None
 ) -> Acceleration:
-    """Replace layers and components of a trained pipeline with faster ones, keeping the weights.
+    """Make layers and components of a trained pipeline faster, keeping the weights.
 
     It replaces spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all components, even
     disabled components. ner becomes batch_ner, with the same name, model and settings, and

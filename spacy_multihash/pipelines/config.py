@@ -66,7 +66,7 @@ def kind_of(name: str) -> str:
 
 
 def is_ours(name: str) -> bool:
-    """Return whether an architecture is one of this package."""
+    """Return whether an architecture is ours."""
     return name.startswith(PREFIX) or name in (REPORT_MULTI_EMBED, REPORT_MULTI_FEWER_HASH_EMBED)
 
 

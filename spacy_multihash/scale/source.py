@@ -54,7 +54,7 @@ class Source(Generic[T]):
     code: Optional[Path] = None
     code_digest: str = ""
     home: str = _HERE
-    run: str = field(default_factory=lambda: uuid4().hex)  # a command has a source of its own
+    run: str = field(default_factory=lambda: uuid4().hex)  # each command has its own source
 
     def loaded(self) -> T:
         """Return the object, and load it if needed. Raises ValueError."""
@@ -80,7 +80,7 @@ class Source(Generic[T]):
             _loaded.size = size if _loaded.size is None else _loaded.size
             if size - _loaded.size > MAX_GROWTH:
                 _loaded = vocab = None
-                gc.collect()  # the old pipeline must be gone before the new one takes memory
+                gc.collect()  # free the old pipeline before loading the new pipeline
                 self._check_files()
         return self.loaded()
 

@@ -199,7 +199,7 @@ class _Process:
 
 def _serve(connection: Connection) -> None:
     """Work on items until the other end of the connection is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the parent process handles Ctrl-C
     while True:
         try:
             message = connection.recv_bytes()

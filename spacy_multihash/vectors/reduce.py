@@ -122,7 +122,7 @@ def pca(stats: Moments, width: int, *, skip: int = 0, keep_origin: bool = False)
 def join_words(tables: Sequence[VectorTable]) -> VectorTable:
     """Return a table with the words of all tables, in order, without columns.
 
-    Raises ValueError if all tables are floret tables, if one is and the text of a word is unknown,
+    Raises ValueError if all tables are floret tables, if one is and a word's text is unknown,
     or if the others find words by different attributes.
     """
     keyed = [table for table in tables if table.floret is None]
