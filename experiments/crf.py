@@ -89,7 +89,7 @@ def gold_tags(sentence: Span) -> list[str]:
 
 
 def repair(tags: Sequence[str]) -> list[str]:
-    """Return a sentence's tags with B- instead of each I- that doesn't continue its entity."""
+    """Return a sentence's tags with B- for each I- that doesn't continue an entity of its label."""
     return to_iob2(tags, [False] * len(tags))
 
 

@@ -126,7 +126,7 @@ class Runs:
         return [float(numpy.mean(of_set)) for of_set in by_set]
 
     def pooled(self, cells: Sequence[Sequence[tuple[Cell, Cell]]]) -> Optional[Estimate]:
-        """Return the mean of differences over data sets, or None if runs are missing.
+        """Return the mean of differences over data sets, or None if any set lacks runs.
 
         Data sets are a sample with equal weights, so the interval is Student's over data sets. In a
         random-effects analysis with equal weights, that's the interval of Hartung and Knapp, which

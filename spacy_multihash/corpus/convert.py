@@ -147,7 +147,7 @@ class Problem(NamedTuple):
     """A problem with a line of a file that can be read.
 
     what (str): The problem, the same for all such lines.
-    detail (str): The text of the problem.
+    detail (str): The text with the problem.
     """
 
     line: int
@@ -452,7 +452,7 @@ def split_items(
     seed: int,
     key: Callable[[ItemT], Hashable] = lambda item: item,
 ) -> dict[str, list[ItemT]]:
-    """Return items in random order, split into train, dev and test, or fewer of them.
+    """Return items in random order, split into train, dev and test, or only train and dev.
 
     shares (Sequence[float]): The share of each split. They must add up to 1.
     key (Callable[[ItemT], Hashable]): Items with equal keys stay in the same split.

@@ -129,7 +129,7 @@ def _read_texts(
 def _make_doc(
     source: Union[str, Mapping[str, Any]], nlp: Language, where: str, on_error: OnError
 ) -> list[Doc]:
-    """Make the doc of a text, or of an object with a text: None if `on_error` took its error."""
+    """Make the doc of a text, or of an object with a text: [] if `on_error` took its error."""
     try:
         text = source if isinstance(source, str) else text_of(source, where)
         if len(text) > nlp.max_length:

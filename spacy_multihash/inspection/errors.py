@@ -68,7 +68,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake. Either entity is None if the mistake is spurious or missed.
+    """A mistake. `gold` is None if it's spurious, and `found` if it's missed.
 
     confidence (Optional[float]): The probability of the found entity, or that a missed entity is no
         entity. None without probabilities.

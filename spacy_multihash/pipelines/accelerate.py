@@ -392,7 +392,7 @@ def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
 
 
 def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optional[str]:
-    """Say why the new config doesn't build the new model; None if it does.
+    """Say why the new config doesn't build the model to save; None if it does.
 
     Builds both models without weights, which is fast.
     """

@@ -153,7 +153,7 @@ _HASHES = 2**64
 
 
 def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
-    """Collect the hashes of labels, and of all strings in the files of components.
+    """Collect the hashes of labels, and of all strings that components' files have or refer to.
 
     Returns None if a file is neither JSON nor MessagePack, so its strings are unknown. Bytes within
     a file may be 64-bit hashes as well. Weights of other frameworks need no strings.
