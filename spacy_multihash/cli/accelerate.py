@@ -35,7 +35,7 @@ def accelerate_cli(
     """Make a trained pipeline faster.
 
     Our layers replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all
-    components, even disabled ones. batch_ner replaces spaCy's ner. They have the same weights.
+    components, even if disabled. batch_ner replaces spaCy's ner. They have the same weights.
     Predictions stay the same. spacy.load loads the new pipeline wherever this package is installed.
     --data measures how much faster it is on your texts, and compares what both pipelines annotate.
 
