@@ -23,6 +23,7 @@ from experiments.tables import shown_difference as shown
 FOUR, FIVE = (ES, NL, ANEM, TURKU), (ES, NL, WNUT, ANEM, TURKU)
 APART = (ES, NL, WNUT, TURKU)
 CUT = [f"{name}-300" for name in NINE]
+EIGHT = [name for name in NINE if name != TURKU]  # where spaCy's config was trained
 TABLES = "../results/tables"
 
 
@@ -70,13 +71,13 @@ QUESTIONS = (
         "Which settings?",
         (
             _one("recommended, not the report's", CHOSEN, HASH, SIX, "test_f"),
-            _one("recommended, not spaCy's efficiency config", CHOSEN, SPACY, NINE, "test_f"),
+            _one("recommended, not spaCy's efficiency config", CHOSEN, SPACY, EIGHT, "test_f"),
             _one("recommended, not a CRF", CHOSEN, CRF, NINE, "test_f"),
             _one("slices and batches of 200 words, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT),
         ),
         "the recommended ones (the dev sets of six corpora chose them); `init-config --train` "
         "knows what to change for small corpora",
-        "recommended",
+        "baselines",
     ),
     Question(
         "N-grams?",
