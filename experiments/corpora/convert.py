@@ -3,8 +3,9 @@
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
+from random import Random
 from typing import Annotated
 
 import spacy
@@ -14,7 +15,6 @@ from spacy.vocab import Vocab
 from wasabi import msg
 
 from spacy_multihash.corpus.conll import Layout, Record, read_conll, tagged_doc, to_iob2
-from spacy_multihash.corpus.convert import cut_items
 from spacy_multihash.corpus.read import write_corpora
 
 
@@ -137,8 +137,10 @@ def cut(
     block (int): The number of neighbouring documents that stay together.
     """
     blocks = [records[start : start + block] for start in range(0, len(records), block)]
-    for split, of_split in zip(cuts, cut_items(blocks, cuts.values(), SPLIT_SEED), strict=True):
-        yield split, list(chain.from_iterable(of_split))
+    Random(SPLIT_SEED).shuffle(blocks)
+    bounds = pairwise([0, *(int(end * len(blocks)) for end in cuts.values())])
+    for split, (start, end) in zip(cuts, bounds, strict=True):
+        yield split, list(chain.from_iterable(blocks[start:end]))
 
 
 def read_splits(dataset: str, assets: Path) -> Iterator[tuple[str, Path, Iterable[Record]]]:

@@ -84,9 +84,7 @@ MIN_CALIBRATED = 100  # entities of dev
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
 # A message that asks for an option of convert.
-_OPTION = re.compile(
-    r"(--(?:offsets|docs|labels) [\w,-]+)|[Nn]ame (?:the|another) |separates several"
-)
+_OPTION = re.compile(r"(--(?:offsets|docs) [\w-]+)|--labels|[Nn]ame (?:the|another) |separates")
 _BASELINE = "spaCy"
 _OURS = "ours"
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
@@ -272,7 +270,9 @@ def _by_convert(path: Path, lang: str, advice: str) -> list[str]:
     option = _OPTION.search(advice)
     if option is None:
         return []
-    options = ["--lang", lang, *(option[1] or "").split()]
+    if option[1] is None:
+        return ["convert has an option for it. Give fit the file that convert writes."]
+    options = ["--lang", lang, *option[1].split()]
     command = shell_join(["multihash", "convert", str(path), "fixed.spacy", *options])
     return ["Give convert that option, and fixed.spacy to fit:", f"    python -m spacy {command}"]
 

@@ -55,7 +55,7 @@ def init_tables_cli(
     ),
     max_rows: Optional[int] = typer.Option(
         None,
-        help="Maximum number of rows of a table, with row 0 for unknown symbols.  "
+        help="Maximum number of rows of a table, with row 0 for unknown symbols. "
         "Default: from [initialize.before_init], or no limit",
     ),
     uncut: bool = typer.Option(
@@ -63,7 +63,7 @@ def init_tables_cli(
     ),
     component: list[str] = typer.Option(
         [],
-        help="Component with a MultiEmbed. Repeat the option for several.  "
+        help="Component with a MultiEmbed. Repeat the option for several. "
         "Default: from [initialize.before_init], or tok2vec",
     ),
     merge: list[Path] = typer.Option(
@@ -75,7 +75,7 @@ def init_tables_cli(
     ),
     shards: Optional[Path] = typer.Option(
         None,
-        help="Count this folder of .spacy, .jsonl, .txt and .gz filesinstead of the config's "
+        help="Count this folder of .spacy, .jsonl, .txt and .gz files instead of the config's "
         "training corpus",
         exists=True,
     ),

@@ -116,7 +116,7 @@ def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = Non
     doc = nlp(text)
     known = probabilities_of(doc)
     found = [(ent, known.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]
-    if threshold is not None:
+    if threshold is not None and found:
         found = [(ent, p) for ent, p in found if p is None or p >= threshold]
         doc.set_ents([ent for ent, _ in found])
     return Shown(doc, [p for _, p in found], _accelerable(nlp))

@@ -209,7 +209,7 @@ def accelerate(
     except Exception as error:  # third-party code may raise anything
         raise ValueError(
             f"The pipeline can't be copied, to be measured beside the new one: {error}. Leave out "
-            "the texts."
+            "texts, or --data on the command line."
         ) from error
     done = _accelerate(nlp, keep_ner)
     return replace(done, gain=measure_gain(before, nlp, texts))

@@ -90,6 +90,8 @@ def test_labels_of_a_text_are_shown(tmp_path: Path) -> None:
     result = invoke(tmp_path / "textcat", TEXT)
     cats = {label: f"{p:.2f}" for label, p in nlp(TEXT).cats.items()}
     assert dict(rows(result)) == cats and "No entities" not in result.output
+    result = invoke(tmp_path / "textcat", TEXT, "--threshold", "0.5")
+    assert "No entities" not in result.output
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "x"}])  # type: ignore[attr-defined]
     nlp.to_disk(tmp_path / "both")
     assert "No entities were found" in said(invoke(tmp_path / "both", TEXT))

@@ -580,7 +580,7 @@ def with_lock() -> Language:
         (None, {}, "nlp must be a Language, was: NoneType"),
         (spacy.blank("en"), {"keep_ner": "no"}, "accelerate: keep_ner must be"),
         (spacy.blank("en"), {"texts": "Anna"}, "texts must be a list of texts, was: 'Anna'"),
-        (with_lock(), {"texts": ["Anna"]}, "can't be copied, .*lock.* Leave out the texts"),
+        (with_lock(), {"texts": ["Anna"]}, "can't be copied, .*lock.* Leave out texts"),
     ],
 )
 def test_refusals(given: Any, settings: dict[str, Any], message: str) -> None:

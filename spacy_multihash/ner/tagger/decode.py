@@ -78,8 +78,7 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     kernels = kernels_for(scores)
     if kernels is not None:
         return kernels.viterbi(scores, None, _bits(constraints), lengths)
-    nO = scores.shape[1]
-    return _viterbi(scores, lengths, numpy.zeros((nO, nO)), constraints)
+    return _viterbi(scores, lengths, None, constraints)
 
 
 def decode_crf(
@@ -114,13 +113,13 @@ def _bits(constraints: Constraints) -> numpy.ndarray:
 def _viterbi(
     scores: numpy.ndarray,
     lengths: numpy.ndarray,
-    transitions: numpy.ndarray,
+    transitions: Optional[numpy.ndarray],
     constraints: Constraints,
 ) -> numpy.ndarray:
     """Find the best tags (N,) of all sequences at once, in two loops over their steps."""
-    packed, split = pack(lengths), split_transitions(transitions)
-    allowed = may_follow(len(transitions))
-    into = numpy.where(allowed, transitions, -numpy.inf).T
+    packed, allowed = pack(lengths), may_follow(scores.shape[1])
+    split = None if transitions is None else split_transitions(transitions)
+    into = numpy.where(allowed, 0 if transitions is None else transitions, -numpy.inf).T
     # Sums over long sequences have thousands of scores
     sums = scores[packed.order].astype("float64")
     constraints = Constraints(*(values[packed.order] for values in constraints))
@@ -140,9 +139,15 @@ def _viterbi(
     return tags
 
 
-def _follow_best(sums: numpy.ndarray, transitions: SplitTransitions) -> numpy.ndarray:
+def _follow_best(sums: numpy.ndarray, transitions: Optional[SplitTransitions]) -> numpy.ndarray:
     """Find the best sum up to each tag from the previous tags' sums: (A, nO) -> (A, nO)."""
     reached = numpy.empty_like(sums)
+    if transitions is None:
+        columns = tag_columns(sums.shape[1])
+        reached[:, columns.OBU] = sums[:, columns.OLU].max(axis=1, keepdims=True)
+        inside = numpy.maximum(sums[:, columns.B], sums[:, columns.I])
+        reached[:, columns.I] = reached[:, columns.L] = inside
+        return reached
     between = sums[:, transitions.sources, None] + transitions.between
     reached[:, transitions.targets] = between.max(axis=1)
     within = split_kinds(sums[:, transitions.within_sources])[:, :, None] + transitions.within

@@ -196,7 +196,7 @@ def _aligned_parts(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Find the reference tokens of parts of the predicted doc, (P,) int64 each.
 
-    A part aligns if it has the text of these tokens.
+    As in spaCy's `get_aligned_spans_x2y`, a part aligns if it has the text of these tokens.
     """
     doc, reference = example.predicted, example.reference
     ends = numpy.minimum(numpy.where(ends < 0, len(doc) + ends, ends), len(doc))
@@ -205,12 +205,18 @@ def _aligned_parts(
         not_empty = starts < ends
         firsts[not_empty], lasts[not_empty] = starts[not_empty], ends[not_empty]
         return firsts, lasts
-    bounds = enumerate(zip(starts.tolist(), ends.tolist(), strict=True))
-    # Labels tell which part a span comes from
-    spans = [Span(doc, start, end, label=number) for number, (start, end) in bounds if start < end]
-    for span in example.get_aligned_spans_x2y(spans, allow_overlap=True):
-        firsts[span.label], lasts[span.label] = span.start, span.end
+    x2y = example.alignment.x2y  # each look at `alignment` compares all tokens
+    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        tokens = x2y[start:end].tolist() if start < end else []
+        if tokens:
+            first, last = tokens[0], tokens[-1] + 1
+            if _letters(doc[start:end]) == _letters(reference[first:last]):
+                firsts[number], lasts[number] = first, last
     return firsts, lasts
+
+
+def _letters(span: Span) -> str:
+    return span.text.lower().strip().replace(" ", "")
 
 
 # Loss and gradients

@@ -154,3 +154,11 @@ def test_part_that_ends_within_a_token_of_the_reference_stands_for_all_tokens() 
     starts, ends = numpy.array([(0, 1), (0, 2)]).T
     expected = [ours().moves.has_gold(example, start, end) for start, end in ((0, 1), (0, 2))]
     assert parts_with_gold(example, starts, ends, None).tolist() == expected == [True, False]
+
+
+def test_parts_of_a_long_doc_with_other_tokens_than_the_reference() -> None:
+    reference = Doc(VOCAB, words=["ab", "c"] * 600, ents=["B-A", "O"] * 600)
+    words, spaces = ["a", "b", "c"] * 600, [False, True, True] * 600
+    example = Example(Doc(VOCAB, words=words, spaces=spaces), reference)
+    starts = numpy.arange(0, 1800, 3)
+    assert parts_with_gold(example, starts, starts + 3, None).tolist() == [True] * 600
