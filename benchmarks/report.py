@@ -120,7 +120,7 @@ def make_table(every: Sequence[Results]) -> str:
     """Make a Markdown table of the rows in one or several results, without growth.
 
     The first results have a column for each arm. Results of other machines or versions of Python
-    have a single column: the fastest of our arms.
+    have a single column: ours, in training with our Adam.
     """
     main, *others = every
     header = ["", SPACY, *RATIOS]
@@ -131,7 +131,7 @@ def make_table(every: Sequence[Results]) -> str:
     for name, row in main["rows"].items():
         if "growth" not in name:
             rows = (results["rows"].get(name) for results in others)
-            lines.append([row["label"], *make_cells(row), *map(fastest_cell, rows)])
+            lines.append([row["label"], *make_cells(row), *map(our_cell, rows)])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -146,8 +146,8 @@ def make_cells(row: Row) -> Iterator[str]:
         yield (values | ratios).get(arm, "")
 
 
-def fastest_cell(row: Row | None) -> str:
-    """Write the ratio of our fastest arm, or its value if spaCy's was left out."""
+def our_cell(row: Row | None) -> str:
+    """Write our ratio, or our value if spaCy's was left out."""
     if row is None:
         return ""
     arm = OUR_ADAM if OUR_ADAM in row["values"] else OURS

@@ -275,13 +275,13 @@ def summarize_problems(source: Source) -> list[tuple[str, list[str]]]:
     for problem in sorted(source.problems):
         by_kind[problem.what].append(problem)
     summary = []
-    for what, problems in by_kind.items():
+    for kind, problems in by_kind.items():
         lines = [f"{source.path}:{p.line}: {p.detail}" for p in problems[:SHOWN_LINES]]
         if len(problems) > SHOWN_LINES:
             lines.append(f"and {len(problems) - SHOWN_LINES:,} more")
         count = f"{len(problems):,}"
-        if isinstance(source, AnnotatedTexts) and what.startswith("entity"):
+        if isinstance(source, AnnotatedTexts) and kind.startswith("entity"):
             count += f" of {sum(len(text.spans) for text in source.texts):,}"
-        title = ": ".join(filter(None, [_FATES.get(what, "Left out"), what]))
+        title = ": ".join(filter(None, [_FATES.get(kind, "Left out"), kind]))
         summary.append((f"{title} ({count})", lines))
     return summary

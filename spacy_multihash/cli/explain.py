@@ -259,25 +259,30 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
     """Print a table for each entity."""
     if not explanations:
         msg.warn("No entities were found", "Name one to explain: --span TEXT=LABEL")
-    for each in explanations:
-        found = "" if each.found else ", not found"
+    for explanation in explanations:
+        suffix = "" if explanation.found else ", not found"
         rows = [
             (
-                f"[{word}]" if each.start <= token < each.end else word,
+                f"[{word}]" if explanation.start <= token < explanation.end else word,
                 *(signed(fall, 2) for fall in by),
                 signed(of, 2),
             )
             for token, word, by, of in zip(
-                each.tokens, map(visible, each.words), each.by_feature, each.by_token, strict=True
+                explanation.tokens,
+                map(visible, explanation.words),
+                explanation.by_feature,
+                explanation.by_token,
+                strict=True,
             )
         ]
+        title = f"{visible(explanation.text)}, {explanation.label}"
         show_table(
-            f"{visible(each.text)}, {each.label}: {each.probability:.3f}{found}",
-            ("token", *each.features, "all"),
+            f"{title}: {explanation.probability:.3f}{suffix}",
+            ("token", *explanation.features, "all"),
             rows,
             aligns="L",
         )
-        msg.text(completeness_text(each))
+        msg.text(completeness_text(explanation))
     if explanations:
         msg.text(
             "Numbers are by how much the log-odds of the entity fall if the feature of the token "
@@ -288,10 +293,12 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
 def show_effects(effects: Sequence[Effect]) -> None:
     """Print a table of features, by label and part."""
     rows: dict[tuple[Optional[str], str, str], dict[str, str]] = {}
-    for each in effects:
-        row = rows.setdefault((each.label, each.part, each.feature), {"n": f"{each.entities:,}"})
-        error = "-" if each.error is None else f"{each.error:.2f}"
-        row[each.where] = f"{signed(each.mean, 2)} ± {error}"
+    for effect in effects:
+        row = rows.setdefault(
+            (effect.label, effect.part, effect.feature), {"n": f"{effect.entities:,}"}
+        )
+        error = "-" if effect.error is None else f"{effect.error:.2f}"
+        row[effect.where] = f"{signed(effect.mean, 2)} ± {error}"
     show_table(
         "By how much the log-odds of gold entities fall",
         ("label", "entities", "number", "unknown feature", "everywhere", "in the entity"),

@@ -83,8 +83,7 @@ UNRELIABLE = "Don't rely on the probabilities"
 MIN_CALIBRATED = 100  # entities of dev
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
-# A message that asks for an option of convert.
-_OPTION = re.compile(r"(--(?:offsets|docs) [\w-]+)|--labels|[Nn]ame (?:the|another) |separates")
+_OPTION = re.compile(r"--(?:offsets|docs) [\w-]+")  # of convert, with its value
 _BASELINE = "spaCy"
 _OURS = "ours"
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
@@ -267,12 +266,12 @@ def _converted(path: Path, target: Path, lang: str) -> tuple[Path, Warnings]:
 
 def _by_convert(path: Path, lang: str, advice: str) -> list[str]:
     """Say how to convert a file, if the advice is an option that only convert has."""
+    if "--" not in advice:
+        return []
     option = _OPTION.search(advice)
     if option is None:
-        return []
-    if option[1] is None:
-        return ["convert has an option for it. Give fit the file that convert writes."]
-    options = ["--lang", lang, *option[1].split()]
+        return ["Give convert that option, and fit the file that it writes."]
+    options = ["--lang", lang, *option[0].split()]
     command = shell_join(["multihash", "convert", str(path), "fixed.spacy", *options])
     return ["Give convert that option, and fixed.spacy to fit:", f"    python -m spacy {command}"]
 

@@ -251,9 +251,10 @@ def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str
     word, tag = (_column(fields, column) for column in (layout.token_column, layout.tag_column))
     if word is None or tag is None:
         column = layout.token_column if word is None else layout.tag_column
+        what = "token" if word is None else "tag"
         raise ValueError(
-            f"{where}: expected {'a token' if word is None else 'a tag'} in {_name(column)}, but "
-            f"there are only {len(fields)} columns in {line!r}. Name another column."
+            f"{where}: expected a {what} in {_name(column)}, but there are only {len(fields)} "
+            f"columns in {line!r}. Name another column with --{what}-column."
         )
     if not word.strip():
         raise ValueError(
@@ -262,9 +263,12 @@ def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str
         )
     if not is_tag(tag):
         known = ", ".join(f"{prefix}-LABEL" for prefix in _PREFIXES)
-        advice = "Correct the tag, or name another column."
+        advice = "Correct the tag, or name another column with --tag-column."
         if re.fullmatch(r"[A-Za-z_]+", tag):
-            advice = f"It has no prefix: name another column, or write I-{tag} if the tags are IO."
+            advice = (
+                "It has no prefix: name another column with --tag-column, or write "
+                f"I-{tag} if the tags are IO."
+            )
         raise ValueError(
             f"{where}: expected the tag O, or one of {known}, in {_name(layout.tag_column)}, "
             f"found {tag!r} in {line!r}. {advice}"

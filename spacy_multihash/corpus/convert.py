@@ -67,7 +67,7 @@ GLUED = "token with a blank in it"
 
 # The key in doc.spans for rejected entities, for incorrect_spans_key of batch_ner.
 INCORRECT_SPANS = "incorrect_spans"
-# This many labels, with fewer than two texts each on average, suggest a wrong column.
+# This many labels, each of a single text, suggest a wrong column.
 _MANY_LABELS = 20
 # A sentence with more tokens suggests missing blank lines.
 _LONG_SENTENCE = 1000
@@ -316,7 +316,8 @@ def read_source(path: Path, reading: Reading) -> Source:
         if records and _reads_index(path, reading.layout, records):
             raise ValueError(
                 f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
-                f"alone, {records[0].words[0]!r} and others. Name the column of tokens."
+                f"alone, {records[0].words[0]!r} and others. Name the column of tokens "
+                "with --token-column."
             )
         return _tagged_tokens(path, format_, records, reading)
     if format_ == "jsonl" and has_tagged_tokens(path):
@@ -350,7 +351,8 @@ def guess_format(path: Path, reading: Reading) -> Format:
         break
     raise ValueError(
         f"Cannot tell the format of {path}: expected a suffix such as .conll, .jsonl or .csv, or a "
-        "first line with a token and its tag, a JSON object, or a header. Name the format."
+        "first line with a token and its tag, a JSON object, or a header. Name the format "
+        "with --format."
     )
 
 
@@ -431,7 +433,7 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
     if len(labels) >= _MANY_LABELS and len(labels) == texts:
         raise ValueError(
             f"{path}: found {len(labels):,} different labels in {texts:,} texts, such as {some}. "
-            "Name the column that has the labels."
+            "Name the column that has the labels with --label-column."
         )
 
 

@@ -465,7 +465,8 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
         raise ValueError(
             f"{path}:1: expected a header with the columns {layout.text_column!r} and "
             f"{layout.label_column!r}, found {header_line[:80]!r}. Add a header, or name the "
-            "columns. A comma, tab, semicolon or | separates them."
+            "columns with --text-column and --label-column. A comma, tab, semicolon or | separates "
+            "them."
         )
     rows = read_csv_rows(path, delimiter)
     header = _column_names(next(rows)[1])
@@ -502,6 +503,6 @@ def _of_field(
     if not cats and not separator:
         raise ValueError(
             f"{where}: expected a label in the column {layout.label_column!r}, found none. Correct "
-            "the line, or give what separates several labels if a text may have none."
+            "the line, or give --label-separator if a text may have no label."
         )
     return spans, cats

@@ -314,7 +314,7 @@ def without_entities() -> list[Doc]:
 
 REFUSALS = {
     "empty.conll": "empty.conll: expected tagged tokens, found none",
-    "unnamed": "Name the format. convert has an option for it.",
+    "unnamed": "Name the format with --format. Give convert that option, and fit the file",
     "single.spacy": "single.spacy has 1 document, and fit needs at least 10 to split off a tenth. "
     "Give more, or --dev and --test.",
     "bare.spacy": "bare.spacy has no entities. Give a corpus that is annotated.",
