@@ -51,7 +51,7 @@ from ..fit.scores import (
     score_texts,
     text_mistakes,
 )
-from ..fit.splits import check_docs, rare_labels, split_docs
+from ..fit.splits import check_docs, few_entities, rare_labels, split_docs
 from ..fit.training import History, train
 from ..inspection.errors import find_mistakes
 from ..inspection.errors_page import render_mistakes
@@ -79,8 +79,6 @@ from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
 MISTAKES = 50  # of each kind, in the report
 EXPLAINED = 20  # the most confident of them
 EXAMPLES = 50  # texts that are tried
-UNRELIABLE = "Don't rely on the probabilities"
-MIN_CALIBRATED = 100  # entities of dev
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
 _OPTION = re.compile(r"--(?:offsets|docs) [\w-]+")  # of convert, with its value
@@ -168,25 +166,25 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     Raises ImportError, OSError or ValueError if a step fails. Steps before it stay done.
     """
     check_options(run.options, package)
-    problems = run.step("corpus", make_corpora)
+    problems, reasons = run.step("corpus and config", prepare)
     paths = {name: run.corpus(name) for name in SPLITS}
     existing = [path if path.is_file() else None for path in paths.values()]
     stats = corpus_stats(paths["train"], *existing[1:], lang=run.options.lang)
-    warnings = [*problems, *((line, []) for line in find_warnings(stats) + rare_labels(stats))]
+    lines = [*find_warnings(stats), *rare_labels(stats), *few_entities(stats)]
+    warnings = [*problems, *((line, []) for line in lines)]
     show_table("Corpus", *corpus_table(stats))
     for title, lines in warnings:
         msg.warn(title)
         for line in lines:
             typer.echo(line)
 
-    reasons = run.step("config", make_config)
     msg.info(f"Settings: {summarize_config(run)} (why: {run.config})")
 
     trained = run.step("training", train_pipeline, run.config, run.model)
     _show_training(run, "Trained", trained)
     notes = run.step("finish", finish)
     for note in notes:
-        (msg.warn if note.startswith(UNRELIABLE) else msg.info)(note)
+        msg.info(note)
 
     if baseline:
         trained = run.step("baseline", train_baseline)
@@ -227,11 +225,14 @@ def check_options(options: Options, package: Optional[str]) -> None:
         raise ValueError("--package needs the package build: python -m pip install build")
 
 
-# The corpus
+# The corpus and the config
 
 
-def make_corpora(run: Run) -> Warnings:
-    """Convert, split and check the corpora, and return the problems of their lines."""
+def prepare(run: Run) -> tuple[Warnings, list[str]]:
+    """Write the corpora and the config.
+
+    Returns the problems of lines of corpora, and the reasons for the settings of the config.
+    """
     options, vocab = run.options, Vocab()
     given = {"train": options.data, "dev": options.dev, "test": options.test}
     problems: list[tuple[str, Sequence[str]]] = []
@@ -246,8 +247,11 @@ def make_corpora(run: Run) -> Warnings:
         docs = split_docs(docs, options)
         check_docs(docs, options)
         write_corpora(new, {name: DocBin(docs=of_split) for name, of_split in docs.items()})
+        config, reasons = choose_config(options, new / "train.spacy", new / "dev.spacy")
+        text = complete_config(run, config, options.overrides, reasons)
         run.clear()
-    return problems
+    write_bytes(run.config, text)
+    return problems, reasons
 
 
 def _converted(path: Path, target: Path, lang: str) -> tuple[Path, Warnings]:
@@ -276,15 +280,10 @@ def _by_convert(path: Path, lang: str, advice: str) -> list[str]:
     return ["Give convert that option, and fixed.spacy to fit:", f"    python -m spacy {command}"]
 
 
-# The config
-
-
-def make_config(run: Run) -> list[str]:
-    """Choose the settings, write the config, and give the reasons."""
-    options = run.options
-    paths = [run.corpus("train"), run.corpus("dev")]
+def choose_config(options: Options, train: Path, dev: Path) -> tuple[Config, list[str]]:
+    """Choose the settings for corpora, and give the reasons."""
     if options.textcat:
-        is_exclusive = has_exclusive_labels(doc.cats for doc in read_docs(paths[0], Vocab()))
+        is_exclusive = has_exclusive_labels(doc.cats for doc in read_docs(train, Vocab()))
         number = "one label" if is_exclusive else "any number of labels"
         config = init_config(
             "textcat" if is_exclusive else "textcat_multilabel",
@@ -292,20 +291,15 @@ def make_config(run: Run) -> list[str]:
             vectors=options.vectors,
         )
         kind = config["components"]["textcat"]["factory"]
-        reasons = [f"{kind}: each text of train has {number}"]
-    else:
-        max_size = parse_size(options.max_size or MAX_SIZE)
-        config, reasons = recommend_config(
-            options.lang, *paths, vectors=options.vectors, max_size=max_size
-        )
-    write_config(run, config, run.config, options.overrides, reasons)
-    return reasons
+        return config, [f"{kind}: each text of train has {number}"]
+    max_size = parse_size(options.max_size or MAX_SIZE)
+    return recommend_config(options.lang, train, dev, vectors=options.vectors, max_size=max_size)
 
 
-def write_config(
-    run: Run, config: Config, path: Path, overrides: Mapping[str, Any], reasons: Sequence[str]
-) -> None:
-    """Write a config for the run's corpora, with reasons as comments."""
+def complete_config(
+    run: Run, config: Config, overrides: Mapping[str, Any], reasons: Sequence[str]
+) -> bytes:
+    """Complete a config for the run's corpora, with reasons as comments."""
     config["paths"].update({name: str(run.corpus(name)) for name in ("train", "dev")})
     config["system"]["seed"] = run.options.seed
     check_overrides(overrides, config)
@@ -315,7 +309,7 @@ def write_config(
     if 0 < training["max_steps"] < training["eval_frequency"]:  # the last step would go unscored
         config["training"]["eval_frequency"] = training["max_steps"]
     header = "".join(f"# {line}\n" for line in reasons)
-    write_bytes(path, f"{header}\n{config.to_str(interpolate=False)}\n".encode())
+    return f"{header}\n{config.to_str(interpolate=False)}\n".encode()
 
 
 def check_overrides(overrides: Mapping[str, Any], config: Config) -> None:
@@ -387,7 +381,7 @@ def train_baseline(run: Run) -> dict[str, Any]:
         score_weights=ours["training"]["score_weights"],
     )
     path = run.baseline / "config.cfg"
-    write_config(run, config, path, {}, ["spaCy's config for efficiency"])
+    write_bytes(path, complete_config(run, config, {}, ["spaCy's config for efficiency"]))
     return train_pipeline(run, path, run.baseline / "model")
 
 
@@ -433,22 +427,19 @@ def finish(run: Run) -> list[str]:
 
 def _calibrate(run: Run, nlp: Language) -> list[str]:
     examples = list(model_examples(nlp, run.corpus("dev")))
-    number = sum(len(example.reference.ents) for example in examples)
-    few = [f"{UNRELIABLE}: dev has only {number} entities."] if number < MIN_CALIBRATED else []
     try:
         name = find_recognizer(nlp, None)
         calibration = calibrate(nlp, name, examples)
     except ValueError as error:  # such as if all entities are right
-        return [str(error), *few]
+        return [str(error)]
     if is_at_edge(calibration.temperature):
-        return ["Not calibrated: dev has too few entities to tell the best temperature", *few]
+        return ["Not calibrated: dev has too few entities to tell the best temperature"]
     set_temperature(nlp, name, calibration.temperature)
-    note = (
+    return [
         f"Calibrated on dev (temperature {calibration.temperature:.2f}): probabilities are off by "
         f"{percent(calibration.after.error)} points on average, "
         f"{percent(calibration.before.error)} before"
-    )
-    return [note, *few]
+    ]
 
 
 # The report

@@ -16,6 +16,7 @@ from .run import Options
 SHARES = {(False, False): (0.8, 0.1, 0.1), (False, True): (0.9, 0.1)}  # by (has dev, has test)
 MIN_DOCS = 10  # to split
 FEW = 10  # entities of a label in train
+MIN_CALIBRATED = 100  # entities of dev
 
 
 def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, list[Doc]]:
@@ -81,3 +82,10 @@ def rare_labels(stats: CorpusStats) -> list[str]:
     labels = {label for split in stats.splits.values() for label in labels_of(split)}
     rare = [f"{label} {in_train[label]}" for label in sorted(labels) if in_train[label] < FEW]
     return [f"Labels with fewer than {FEW} examples in train: {', '.join(rare)}"] if rare else []
+
+
+def few_entities(stats: CorpusStats) -> list[str]:
+    """Warn of few entities in dev, which calibrates probabilities."""
+    number = stats.splits["dev"].entities
+    advice = f"Don't rely on the probabilities: dev has only {number} entities."
+    return [advice] if 0 < number < MIN_CALIBRATED else []

@@ -143,7 +143,7 @@ def test_interrupted_run_goes_on_and_gets_the_same(monkeypatch: pytest.MonkeyPat
     assert sizes == [80, 10, 10]
     expected = results()
     Path("out").rename("whole")
-    for name in ("make_corpora", "make_config", "train", "finish", "make_report"):
+    for name in ("prepare", "train", "finish", "make_report"):
         with monkeypatch.context() as patch:
             function = interrupted(getattr(module, name))
             patch.setattr(module, name, interrupted_training if name == "train" else function)
@@ -252,7 +252,7 @@ def test_what_is_left_out_is_shown_with_the_command_to_read_it(folder: Path) -> 
     rows = [{"text": f"Anna met Bob Rome {i}", "label": spans} for i in range(20)]
     (folder / "bad.jsonl").write_text("\n".join(map(json.dumps, rows)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "make_config", interrupted(module.make_config))
+        patch.setattr(module, "train_pipeline", interrupted(lambda *args: None))
         result = invoke("bad.jsonl")
     for line in (
         "Left out: entity that does not align with tokens (40 of 60)",
@@ -286,9 +286,12 @@ def test_other_options_are_no_other_run_of_the_same_folder(
     result = invoke("bare.spacy", "--force")
     assert "bare.spacy has no entities" in said(result)
     assert contents() == before  # what is there goes when the new corpus is checked
+    for wrong in (("--training.dropuot", 0.2), ("--vectors", "nowhere")):
+        assert invoke("train.conll", *wrong, "--force").exit_code == 1
+        assert contents() == before
     Path("out/training.npz").write_bytes(b"of other options")
     with monkeypatch.context() as patch:
-        patch.setattr(module, "make_corpora", interrupted(module.make_corpora))
+        patch.setattr(module, "prepare", interrupted(module.prepare))
         assert invoke("train.conll", "--seed", 3, "--force").exit_code == 130
     assert done("train.conll", "--seed", 3)
     assert "--seed was 3, is 0" in said(invoke("train.conll"))
