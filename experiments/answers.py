@@ -1,6 +1,6 @@
 """The answers of the experiments: a question per line, pooled over corpora."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from experiments.arms import CRF, SPACY
@@ -15,6 +15,7 @@ from experiments.tables import (
     NL,
     SIX,
     TURKU,
+    VECTORS,
     WNUT,
     markdown,
 )
@@ -34,16 +35,17 @@ class Contrast(NamedTuple):
     pairs: Sequence[tuple[str, str]]
     datasets: Sequence[str]
     score: str = "dev_f"
+    vectors: Mapping[str, str] = {}
 
     def cells(self) -> list[list[tuple[Cell, Cell]]]:
         """Return the pairs of cells of each data set."""
         return [
-            [
-                (Cell(name, arm, self.score), Cell(name, base, self.score))
-                for arm, base in self.pairs
-            ]
+            [(self._cell(name, arm), self._cell(name, base)) for arm, base in self.pairs]
             for name in self.datasets
         ]
+
+    def _cell(self, dataset: str, arm: str) -> Cell:
+        return Cell(dataset, arm, self.score, self.vectors.get(dataset, ""))
 
 
 class Question(NamedTuple):
@@ -103,6 +105,12 @@ QUESTIONS = (
         (
             _one("look up, min_freq 1", "multi_embed_min1", HASH, FIVE),
             _one("look up, min_freq 10", "multi_embed", HASH, FIVE),
+            Contrast(
+                "look up, min_freq 10, with vectors",
+                [("multi_embed", HASH)],
+                (*VECTORS,),
+                vectors=VECTORS,
+            ),
         ),
         "either; if you look up, set `min_freq = 1`",
         "min-freq",
@@ -123,6 +131,12 @@ QUESTIONS = (
         "How many rows?",
         (
             _one("as many rows as symbols", "rows_as_multi_embed", HASH, FIVE),
+            Contrast(
+                "as many rows as symbols, with vectors",
+                [("rows_as_multi_embed", HASH)],
+                (*VECTORS,),
+                vectors=VECTORS,
+            ),
             _one("10 % of the rows", "budget_10_percent", HASH, (ES, WNUT)),
         ),
         "the default",

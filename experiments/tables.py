@@ -21,7 +21,13 @@ SIX = (ES, NL, WNUT, ANEM, ARCHAEO, TURKU)
 NINE = (*SIX, "gum", "masakhaner-swa", "masakhaner-hau")
 HASH = "multi_hash_embed"
 CHOSEN, CHOSEN_FEW = "recipe-ngrams_sum", "recipe-lower_slices-few"
-VECTORS = {ES: "es_e5_words", NL: "nl_e5_words", WNUT: "en_core_web_md"}
+VECTORS = {
+    ES: "es_e5_words",
+    NL: "nl_e5_words",
+    WNUT: "en_core_web_md",
+    ANEM: "en_core_web_md",
+    ARCHAEO: "nl_e5_words",
+}
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,8 @@ class Table:
         of differences.
     bases (Mapping[str, str]): The line to compare each line with. Other lines aren't compared.
     note (str): A note to the reader.
-    report (str): The number of the report's table, if any, and the metric if it has several.
-    report_lines (Mapping[str, str]): The report's names of the lines.
+    report (Mapping[str, str]): By line, the number of the report's table and its name of the line.
+    metric (str): The metric in the report's tables, if they have several.
     vectors (Mapping[str, str]): The static vectors of each data set.
     """
 
@@ -47,8 +53,8 @@ class Table:
     scores: Sequence[str]
     bases: Mapping[str, str]
     note: str = ""
-    report: str = ""
-    report_lines: Mapping[str, str] = field(default_factory=dict)
+    report: Mapping[str, str] = field(default_factory=dict)
+    metric: str = ""
     vectors: Mapping[str, str] = field(default_factory=dict)
 
     def cell(self, line: str, dataset: str, score: str) -> Cell:
@@ -204,7 +210,25 @@ CLASSIFIERS = {
     "spaCy's TextCatBOW": "bow",
     "spaCy's TextCatReduce": "cnn",
 }
-_HASH_LINES = {line: line[0] for line in SPACY_HASHES}
+
+
+def _of_report(default: int, adjusted: int) -> dict[str, str]:
+    """Name the lines of `LOOKUP` in the report's tables with default and with adjusted rows."""
+    hashed, adjusted_rows, looked_up = LOOKUP
+    return {
+        hashed: f"{default} MultiHashEmbed",
+        adjusted_rows: f"{adjusted} MultiHashEmbed",
+        looked_up: f"{default} MultiEmbed",
+    }
+
+
+def _of_hashes(number: int) -> dict[str, str]:
+    return {line: f"{number} {line[0]}" for line in SPACY_HASHES}
+
+
+def _of_min_freqs(number: int) -> dict[str, str]:
+    return {line: f"{number} {line}".replace(", min_freq ", " min_freq=") for line in MIN_FREQS}
+
 
 TABLES: Mapping[str, Table] = {
     "features": Table(
@@ -222,8 +246,19 @@ TABLES: Mapping[str, Table] = {
         against("MultiHashEmbed", LOOKUP),
         "MultiEmbed has a row for each symbol that occurs at least ten times. The report's numbers "
         "are of its Tables 9 and 10.",
-        "9 f",
-        {"MultiHashEmbed": "MultiHashEmbed", "MultiEmbed": "MultiEmbed"},
+        _of_report(9, 10),
+        "f",
+    ),
+    "lookup-vectors": Table(
+        "Hashing or looking up, with static vectors",
+        LOOKUP,
+        tuple(VECTORS),
+        ("test_f",),
+        against("MultiHashEmbed", LOOKUP),
+        "The report's numbers are of its Tables 7 and 8, with other vectors.",
+        _of_report(7, 8),
+        "f",
+        VECTORS,
     ),
     "seen-unseen": Table(
         "Entities that training saw, and others",
@@ -233,8 +268,20 @@ TABLES: Mapping[str, Table] = {
         against("MultiHashEmbed", LOOKUP),
         "wnut17 has no seen entities. The report's numbers are those of unseen entities (Table "
         "11).",
-        "11 f",
-        {"MultiHashEmbed": "MultiHashEmbed", "MultiEmbed": "MultiEmbed"},
+        {line: f"11 {line}" for line in ("MultiHashEmbed", "MultiEmbed")},
+        "f",
+    ),
+    "seen-unseen-vectors": Table(
+        "Entities that training saw, and others, with static vectors",
+        LOOKUP,
+        tuple(VECTORS),
+        ("test_unseen_f", "test_seen_f"),
+        against("MultiHashEmbed", LOOKUP),
+        "wnut17 has no seen entities. The report's numbers are those of unseen entities (Table "
+        "12), with other vectors.",
+        {line: f"12 {line}" for line in ("MultiHashEmbed", "MultiEmbed")},
+        "f",
+        VECTORS,
     ),
     "hashes": Table(
         "How many hash functions",
@@ -243,8 +290,17 @@ TABLES: Mapping[str, Table] = {
         ("dev_f",),
         against("4 (our seeds)", HASHES) | against("4 (spaCy's seeds)", SPACY_HASHES),
         "The report used spaCy's seeds (Table 13).",
-        "13",
-        _HASH_LINES,
+        _of_hashes(13),
+    ),
+    "hashes-vectors": Table(
+        "How many hash functions, with static vectors",
+        SPACY_HASHES,
+        (NL, WNUT),
+        ("dev_f",),
+        against("4 (spaCy's seeds)", SPACY_HASHES),
+        "The report's numbers are of its Table 14, with other vectors.",
+        _of_hashes(14),
+        vectors=VECTORS,
     ),
     "rows": Table(
         "How many rows",
@@ -254,8 +310,12 @@ TABLES: Mapping[str, Table] = {
         against("default", ROWS),
         "The default is 5,000 rows for NORM and 2,500 for each other feature; 20 % and 10 % are "
         "shares of MultiEmbed's rows (the report's Table 1).",
-        "1",
-        {"default": "default", "as MultiEmbed": "==MultiEmbed", "20 %": "20%", "10 %": "10%"},
+        {
+            "default": "1 default",
+            "as MultiEmbed": "1 ==MultiEmbed",
+            "20 %": "1 20%",
+            "10 %": "1 10%",
+        },
     ),
     "norm-rows": Table(
         "Fewer rows for NORM, by hash functions and seeds",
@@ -273,8 +333,17 @@ TABLES: Mapping[str, Table] = {
         ("dev_f",),
         against("MultiHashEmbed", MIN_FREQS),
         "The report's numbers are of its Table 15.",
-        "15",
-        {line: line.replace(", min_freq ", " min_freq=") for line in MIN_FREQS},
+        _of_min_freqs(15),
+    ),
+    "min-freq-vectors": Table(
+        "How often a symbol must occur to get a row of MultiEmbed, with static vectors",
+        MIN_FREQS,
+        (NL, WNUT),
+        ("dev_f",),
+        against("MultiHashEmbed", MIN_FREQS),
+        "The report's numbers are of its Table 16, with other vectors.",
+        _of_min_freqs(16),
+        vectors=VECTORS,
     ),
     "recommended": Table(
         "The recommended settings, and others",
@@ -477,14 +546,12 @@ def _render_differences(table: Table, runs: Runs, score: str) -> str:
 
 def report_numbers(table: Table, report: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """Return the report's numbers, as "mean ± sd", by line and data set."""
-    number, _, metric = table.report.partition(" ")
-    if not number:
-        return {}
     numbers: dict[tuple[str, str], str] = {}
-    for dataset, lines in report[number].items():
-        for line, theirs in table.report_lines.items():
+    for line, source in table.report.items():
+        number, _, theirs = source.partition(" ")
+        for dataset, lines in report[number].items():
             value = lines.get(theirs)
-            value = value[metric] if isinstance(value, dict) else value
+            value = value[table.metric] if isinstance(value, dict) else value
             if value is not None:
                 mean, *sd = value if isinstance(value, list) else [value]
                 numbers[line, dataset] = " ± ".join(f"{x:.2f}" for x in (mean, *sd))
