@@ -151,6 +151,8 @@ SPACY_NER = {
     "scorer": {"@scorers": "spacy.ner_scorer.v1"},
 }
 TENTH, HUNDREDTH = [500, 250, 250, 250], [50, 25, 25, 25]
+# For few sentences: smaller batches, and fewer steps after the best
+FEW = {"training.batcher.size.stop": 200, "training.patience": 600}
 PLAIN = {"training.dropout": 0.1, "training.optimizer.use_averages": False}
 HASHING_TRICK = {"num_hashes": 1, "importance_rows": None, "train_importance": False}
 
@@ -194,6 +196,8 @@ _ARMS: dict[str, Arm] = {
     "weighted_near_zero_budget_1_percent": _weighted([41, 20, 20, 20]),
     # training and recognizers
     "regularized": Arm("regularized"),
+    "regularized_few": Arm("regularized", FEW),
+    "few_small": Arm("small", FEW),
     SPACY: Arm(SPACY),
     "ner": Arm(overrides={"components.ner": SPACY_NER}),
     "batch_ner": _batch_ner(),
@@ -261,8 +265,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "no_averages": {"training.optimizer.use_averages": False},
     "dropout_10": {"training.dropout": 0.1},
     "dropout_50": {"training.dropout": 0.5},
-    # for few sentences: smaller batches, and fewer steps after the best
-    "few": {"training.batcher.size.stop": 200, "training.patience": 600},
+    "few": FEW,
     "maxout_4": {TAGGER_ENCODE: {**MAXOUT, "depth": 4}},
     "transitions": {f"{TAGGER}.model.learn_transitions": True},
 }

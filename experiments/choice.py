@@ -13,26 +13,22 @@ import pandas
 
 from experiments.arms import CRF, SPACY
 from experiments.statistics import Cell, Runs
-from experiments.tables import CHOSEN, NINE, markdown, shown
+from experiments.tables import CHOSEN, CHOSEN_FEW, NINE, markdown, shown
 
 SIZES = {"300 sentences": "-300", "1,000 sentences": "-1000", "whole": ""}
-# Arms of experiments/arms.py and experiments/plan.json.
 CANDIDATES = {
     "recommended": CHOSEN,
     "without n-grams": "recipe",
-    "batch_ner": "regularized_ngrams",
     "batch_ner, without n-grams": "regularized",
     "batches of 200 words, patience 600": f"{CHOSEN}-few",
     "the same, without n-grams": "recipe-few",
     "the same, mean of n-grams": "recipe-ngrams-few",
-    "the same, slices for n-grams": "recipe-lower_slices-few",
-    "the same, CRF decoding": f"{CHOSEN}-transitions-few",
-    "the same, dropout 0.5": f"{CHOSEN}-dropout_50-few",
-    "the same, maxout windows": f"{CHOSEN}-maxout_4-few",
-    "the same, batch_ner": "regularized_ngrams_few",
-    "the same, 5,000 rows a table": "few_rows",
-    "the same, 1 MB": "few_small",
     "the same, batch_ner without n-grams": "regularized_few",
+    "the same, 1 MB": "few_small",
+    "the same, slices for n-grams": CHOSEN_FEW,
+    "slices, CRF": "recipe-lower_slices-transitions-few",
+    "slices, maxout windows": "recipe-lower_slices-maxout_4-few",
+    "slices, dropout 0.5": "recipe-lower_slices-dropout_50-few",
 }
 # Compared, but never chosen.
 BASELINES = {"spaCy's efficiency config": SPACY}
