@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.arms import SPACY
-from experiments.choice import SIZES
 from experiments.statistics import Cell, Estimate, Runs
-from experiments.tables import CHOSEN, CHOSEN_FEW, NINE
+from experiments.tables import CHOSEN, NINE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 STYLE = ROOT / "docs" / "figures.mplstyle"
-WIDTH = 8.0  # inches, as wide as a page
+WIDTH = 5.5  # inches, so that letters stay readable on a phone
 LIMIT = 0.12  # wider intervals end at the frame
 BENCHMARKS = ROOT / "benchmarks" / "results" / "3.11.json"
 BOTH = RECOMMENDED, DEFAULT = "recommended", "spaCy's default"
-# The arms of each point, on whole corpora and on few sentences.
+# The arm of each point.
 POINTS = {
-    RECOMMENDED: (CHOSEN, CHOSEN_FEW),
-    "without n-grams": ("recipe", "recipe-few"),
-    "small": ("small", "few_small"),
-    DEFAULT: (SPACY, SPACY),
+    RECOMMENDED: CHOSEN,
+    "without n-grams": "recipe",
+    "small": "small",
+    DEFAULT: SPACY,
 }
 MIN_REACH = 0.04  # so that small differences look small
 COLORS = {RECOMMENDED: "C0", "without n-grams": "C3", "small": "C2", DEFAULT: "C1"}
@@ -83,7 +82,7 @@ def draw_forest(lines: Iterable[tuple[str, list[float], Estimate]]) -> bytes:
         ax.set_yticks(range(len(lines)), [label for label, *_ in lines])
         ax.set_ylim(len(lines) - 0.5, -0.5)
         ax.set_xlim(-LIMIT, LIMIT)
-        ax.set_xlabel("difference of F1: data sets (grey), and pooled with its 95 % interval")
+        ax.set_xlabel("difference of F1: data sets (grey),\nand pooled with its 95 % interval")
         return as_svg(figure)
 
 
@@ -102,40 +101,27 @@ class Overview(NamedTuple):
 
 
 def make_overview(runs: Runs, benchmarks: Path = BENCHMARKS) -> Overview:
-    """Average over corpora, whole or cut: the size with more corpora that have runs of `BOTH`."""
-    corpora = {size: shared_corpora(runs, size) for size in SIZES}
-    size = max(corpora, key=lambda size: len(corpora[size]))
-    f = mean_values(runs, "dev_f", size, corpora[size])
-    sizes = mean_values(runs, "bytes", size, corpora[size])
+    """Average over the corpora that have runs of `BOTH`."""
+    corpora = [
+        corpus
+        for corpus in NINE
+        if all(runs.values(Cell(corpus, POINTS[name], "dev_f")) for name in BOTH)
+    ]
     measured = json.loads(benchmarks.read_text("utf8"))["rows"]["recommended/pipe"]["values"]
+    sizes = mean_values(runs, "bytes", corpora)
     return Overview(
-        scores=f"mean F1 on dev\n({len(corpora[size])} corpora, {size})",
-        f=f,
+        scores=f"mean F1 on dev\n({len(corpora)} corpora)",
+        f=mean_values(runs, "dev_f", corpora),
         megabytes={name: value / 1e6 for name, value in sizes.items()},
         speed={RECOMMENDED: 1e6 / measured["ours"], DEFAULT: 1e6 / measured["spaCy"]},
     )
 
 
-def arm_of(name: str, size: str) -> str:
-    """Return the arm of a point, for whole or for cut corpora."""
-    whole, few = POINTS[name]
-    return few if SIZES[size] else whole
-
-
-def shared_corpora(runs: Runs, size: str) -> list[str]:
-    """List the corpora of a size that have runs of both our settings and spaCy's."""
-    return [
-        corpus
-        for corpus in (name + SIZES[size] for name in NINE)
-        if all(runs.values(Cell(corpus, arm_of(name, size), "dev_f")) for name in BOTH)
-    ]
-
-
-def mean_values(runs: Runs, column: str, size: str, corpora: Sequence[str]) -> dict[str, float]:
+def mean_values(runs: Runs, column: str, corpora: Sequence[str]) -> dict[str, float]:
     """Return the mean of a column over corpora, for each point with runs on all of them."""
     means = {
-        name: [runs.mean(Cell(corpus, arm_of(name, size), column)) for corpus in corpora]
-        for name in POINTS
+        name: [runs.mean(Cell(corpus, arm, column)) for corpus in corpora]
+        for name, arm in POINTS.items()
     }
     return {
         name: sum(mean.mean for mean in of_point if mean) / len(of_point)
@@ -146,13 +132,13 @@ def mean_values(runs: Runs, column: str, size: str, corpora: Sequence[str]) -> d
 
 def draw_overview(overview: Overview, *, dark: bool = False) -> bytes:
     """Draw F1 against size and speed, on a transparent background, and return the SVG."""
-    with new_figure(2.8, [DARK] if dark else []) as figure:
+    with new_figure(2.6, [DARK] if dark else []) as figure:
         left, right = figure.subplots(1, 2, sharey=True)
         draw_points(left, overview.megabytes, overview.f)
         thousands = {name: speed / 1000 for name, speed in overview.speed.items()}
         draw_points(right, thousands, overview.f)
-        left.set(xlabel="size on disk, MB", ylabel=overview.scores)
-        right.set(xlabel="speed, thousand words a second on one CPU core")
+        left.set(xlabel="MB on disk", ylabel=overview.scores)
+        right.set(xlabel="thousand words a second")
         middle = (min(overview.f.values()) + max(overview.f.values())) / 2
         reach = max(MIN_REACH, max(overview.f.values()) - middle + MIN_REACH / 2)
         left.set_ylim(middle - reach, middle + reach)
