@@ -189,12 +189,15 @@ def draw_growth(path: Path, results: Results) -> None:
             _, what, size = name.split("/")
             curves.setdefault(what, {})[int(size)] = row["values"]
     with style.context(["default", STYLE]):  # not the user's settings
-        figure = Figure(figsize=(8, 2.6))
-        panels = figure.subplots(1, len(curves), squeeze=False, sharey=True)[0]
-        for ax, (what, points) in zip(panels, curves.items(), strict=True):
+        figure = Figure(figsize=(5.5, 4.4))  # letters stay readable on a phone
+        panels = figure.subplots(2, 2, sharey=True)
+        for ax, (what, points) in zip(panels.flat, curves.items(), strict=False):
             draw_curve(ax, what, points)
-        panels[0].set_ylabel("µs a token")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        for ax in panels[:, 0]:
+            ax.set_ylabel("µs a token")
+        figure.legend(
+            *panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, metadata={"Date": None})
 
