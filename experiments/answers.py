@@ -9,6 +9,7 @@ from experiments.tables import (
     ANEM,
     CHOSEN,
     CHOSEN_FEW,
+    CUT,
     ES,
     HASH,
     NINE,
@@ -23,7 +24,6 @@ from experiments.tables import shown_difference as shown
 
 FOUR, FIVE = (ES, NL, ANEM, TURKU), (ES, NL, WNUT, ANEM, TURKU)
 APART = (ES, NL, WNUT, TURKU)
-CUT = [f"{name}-300" for name in NINE]
 EIGHT = [name for name in NINE if name != TURKU]  # where spaCy's config was trained
 TABLES = "../results/tables"
 

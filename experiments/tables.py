@@ -19,6 +19,7 @@ ANEM, ARCHAEO, TURKU = "anem", "archaeo", "turku-one"
 AG_NEWS, TOPICS = "ag-news", "topics"
 SIX = (ES, NL, WNUT, ANEM, ARCHAEO, TURKU)
 NINE = (*SIX, "gum", "masakhaner-swa", "masakhaner-hau")
+CUT = tuple(f"{name}-300" for name in NINE)  # to 300 sentences
 HASH = "multi_hash_embed"
 CHOSEN, CHOSEN_FEW = "recipe-ngrams_sum", "recipe-lower_slices-few"
 VECTORS = {
@@ -595,7 +596,7 @@ def render_retired(folder: Path, runs: Runs) -> str:
     for title, arm, base, score in pandas.read_csv(folder / "retired.csv").to_numpy():
         (one, _, after), (other, _, base_after) = (n.partition(" after ") for n in (arm, base))
         differences = []
-        for dataset in (*SIX, AG_NEWS):
+        for dataset in (*NINE, *CUT, AG_NEWS):
             pair = Cell(dataset, one, score, "", after), Cell(dataset, other, score, "", base_after)
             difference = runs.difference(*pair)
             if difference:
