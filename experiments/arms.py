@@ -23,7 +23,6 @@ ENCODE = "components.tok2vec.model.encode"
 TAGGER = "components.tagger_ner"
 TAGGER_ENCODE = f"{TAGGER}.model.tok2vec.encode"
 BEFORE_INIT = "initialize.before_init"
-AFTER_INIT = "initialize.after_init"
 ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 WIDTH = 96
 
@@ -267,18 +266,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "dropout_10": {"training.dropout": 0.1},
     "dropout_50": {"training.dropout": 0.5},
     "few": FEW,
-    # experiments/variants.py
-    "smooth": {AFTER_INIT: {"@callbacks": "experiments.smooth_labels", "share": 0.1}},
-    "rare": {"unk": 0.0, AFTER_INIT: {"@callbacks": "experiments.drop_rare", "alpha": 3 / 7}},
-    "rare_50": {"unk": 0.0, AFTER_INIT: {"@callbacks": "experiments.drop_rare", "alpha": 0.5}},
-    "distilled": {
-        AFTER_INIT: {
-            "@callbacks": "experiments.distill",
-            "arm": "recipe-lower_slices-few",
-            "share": 0.5,
-        }
-    },
-    "checkpoints": {},
     "maxout_4": {TAGGER_ENCODE: {**MAXOUT, "depth": 4}},
     "transitions": {f"{TAGGER}.model.learn_transitions": True},
 }

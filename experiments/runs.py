@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -46,7 +46,6 @@ from experiments.results import (
     label_counts,
     read_rows,
 )
-from experiments.variants import AVERAGED
 from spacy_multihash.corpus.evaluation import (
     annotate,
     known_entities,
@@ -157,22 +156,11 @@ def train_and_score(run: Run, *, test: bool = True, results: Path = RESULTS) -> 
         new |= scores
         counts |= {(split, part): array for part, array in of_split.items()}
     add_run(new, counts, results)
-    if run.arm.endswith("-checkpoints"):  # its best checkpoint is the model without averaging
-        base = replace(run, arm=run.arm.removesuffix("-checkpoints"))
-        shutil.rmtree(base.folder, ignore_errors=True)
-        shutil.copytree(run.folder, base.folder)
-        best = new | base.key
-        of_best: dict[tuple[str, str], Counts] = {}
-        for split in splits:
-            scores, of_split = _score(base, _load(base), split)
-            best |= scores
-            of_best |= {(split, part): array for part, array in of_split.items()}
-        add_run(best, of_best, results)
     return new
 
 
 def _load(run: Run) -> Language:
-    model = run.folder / (AVERAGED if run.arm.endswith("-checkpoints") else MODEL)
+    model = run.folder / MODEL
     if run.arm == CRF:
         return spacy.blank(run.lang or language(run.corpus.name) or "xx")
     if not model.is_dir():
@@ -198,12 +186,6 @@ def run_config(run: Run) -> Config:
         "console_output": True,
         "output_file": str(run.folder / "log.jsonl"),
     }
-    if run.arm.endswith("-checkpoints"):
-        config["training"]["logger"] = {
-            "@loggers": "experiments.averaging_logger",
-            "logger": config["training"]["logger"],
-            "folder": str(run.folder),
-        }
     if run.vectors:
         config["paths"]["vectors"] = run.vectors
         for component in config["components"].values():
