@@ -75,7 +75,7 @@ QUESTIONS = (
             _one("recommended, not the report's", CHOSEN, HASH, SIX, "test_f"),
             _one("recommended, not spaCy's efficiency config", CHOSEN, SPACY, EIGHT, "test_f"),
             _one("recommended, not a CRF", CHOSEN, CRF, NINE, "test_f"),
-            _one("slices, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT),
+            _one("slices, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
         ),
         "the recommended ones (the dev sets of six corpora chose them); `init-config --train` "
         "knows what to change for small corpora",
