@@ -78,6 +78,7 @@ FEATURES = {
 }
 HASHES = {f"{k} (our seeds)": f"hashes_{k}" for k in (1, 2, 3)} | {"4 (our seeds)": HASH}
 SPACY_HASHES = {f"{k} (spaCy's seeds)": f"spacy_seeds_hashes_{k}" for k in (1, 2, 3, 4)}
+SPACY_HASHES_VECTORS = {line: arm for line, arm in SPACY_HASHES.items() if line[0] != "3"}
 LOOKUP = {
     "MultiHashEmbed": HASH,
     "MultiHashEmbed, rows as MultiEmbed": "rows_as_multi_embed",
@@ -295,10 +296,10 @@ TABLES: Mapping[str, Table] = {
     ),
     "hashes-vectors": Table(
         "How many hash functions, with static vectors",
-        SPACY_HASHES,
+        SPACY_HASHES_VECTORS,
         (NL, WNUT),
         ("dev_f",),
-        against("4 (spaCy's seeds)", SPACY_HASHES),
+        against("4 (spaCy's seeds)", SPACY_HASHES_VECTORS),
         "The report's numbers are of its Table 14, with other vectors.",
         _of_hashes(14),
         vectors=VECTORS,
