@@ -190,7 +190,7 @@ def draw_growth(path: Path, results: Results) -> None:
             curves.setdefault(what, {})[int(size)] = row["values"]
     with style.context(["default", STYLE]):  # not the user's settings
         figure = Figure(figsize=(5.5, 4.4))  # letters stay readable on a phone
-        panels = figure.subplots(2, 2, sharey=True)
+        panels = figure.subplots(-(-len(curves) // 2), 2, squeeze=False, sharey=True)
         for ax, (what, points) in zip(panels.flat, curves.items(), strict=False):
             draw_curve(ax, what, points)
         for ax in panels[:, 0]:

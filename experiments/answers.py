@@ -1,6 +1,7 @@
 """The answers of the experiments: a question per line, pooled over corpora."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from experiments.arms import CRF, SPACY
@@ -35,7 +36,7 @@ class Contrast(NamedTuple):
     pairs: Sequence[tuple[str, str]]
     datasets: Sequence[str]
     score: str = "dev_f"
-    vectors: Mapping[str, str] = {}
+    vectors: Mapping[str, str] = MappingProxyType({})
 
     def cells(self) -> list[list[tuple[Cell, Cell]]]:
         """Return the pairs of cells of each data set."""
@@ -63,9 +64,14 @@ def _hashes(k: int) -> Contrast:
 
 
 def _one(
-    label: str, arm: str, base: str, datasets: Sequence[str], score: str = "dev_f"
+    label: str,
+    arm: str,
+    base: str,
+    datasets: Sequence[str],
+    score: str = "dev_f",
+    vectors: Mapping[str, str] = MappingProxyType({}),
 ) -> Contrast:
-    return Contrast(label, [(arm, base)], datasets, score)
+    return Contrast(label, [(arm, base)], datasets, score, vectors)
 
 
 QUESTIONS = (
@@ -105,9 +111,10 @@ QUESTIONS = (
         (
             _one("look up, min_freq 1", "multi_embed_min1", HASH, FIVE),
             _one("look up, min_freq 10", "multi_embed", HASH, FIVE),
-            Contrast(
+            _one(
                 "look up, min_freq 10, with vectors",
-                [("multi_embed", HASH)],
+                "multi_embed",
+                HASH,
                 (*VECTORS,),
                 vectors=VECTORS,
             ),
@@ -131,9 +138,10 @@ QUESTIONS = (
         "How many rows?",
         (
             _one("as many rows as symbols", "rows_as_multi_embed", HASH, FIVE),
-            Contrast(
+            _one(
                 "as many rows as symbols, with vectors",
-                [("rows_as_multi_embed", HASH)],
+                "rows_as_multi_embed",
+                HASH,
                 (*VECTORS,),
                 vectors=VECTORS,
             ),

@@ -30,12 +30,11 @@ BOTH = RECOMMENDED, DEFAULT = "recommended", "spaCy's default"
 # The arm of each point.
 POINTS = {
     RECOMMENDED: CHOSEN,
-    "without n-grams": "recipe",
     "small": "small",
     DEFAULT: SPACY,
 }
 MIN_REACH = 0.04  # so that small differences look small
-COLORS = {RECOMMENDED: "C0", "without n-grams": "C3", "small": "C2", DEFAULT: "C1"}
+COLORS = {RECOMMENDED: "C0", "small": "C2", DEFAULT: "C1"}
 DARK = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), "#e6edf3"),
     "axes.edgecolor": "#8b949e",
@@ -138,7 +137,7 @@ def draw_overview(overview: Overview, *, dark: bool = False) -> bytes:
         thousands = {name: speed / 1000 for name, speed in overview.speed.items()}
         draw_points(right, thousands, overview.f)
         left.set(xlabel="MB on disk", ylabel=overview.scores)
-        right.set(xlabel="thousand words a second")
+        right.set(xlabel="thousand words a second, one core")
         middle = (min(overview.f.values()) + max(overview.f.values())) / 2
         reach = max(MIN_REACH, max(overview.f.values()) - middle + MIN_REACH / 2)
         left.set_ylim(middle - reach, middle + reach)

@@ -170,8 +170,9 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     paths = {name: run.corpus(name) for name in SPLITS}
     existing = [path if path.is_file() else None for path in paths.values()]
     stats = corpus_stats(paths["train"], *existing[1:], lang=run.options.lang)
-    lines = [*find_warnings(stats), *rare_labels(stats), *few_entities(stats)]
-    warnings = [*problems, *((line, []) for line in lines)]
+    titles = [*find_warnings(stats), *rare_labels(stats)]
+    titles += [] if run.options.textcat else few_entities(stats)
+    warnings = [*problems, *((title, []) for title in titles)]
     show_table("Corpus", *corpus_table(stats))
     for title, lines in warnings:
         msg.warn(title)
@@ -314,10 +315,10 @@ def complete_config(
 
 def check_overrides(overrides: Mapping[str, Any], config: Config) -> None:
     """Raise ValueError for settings that a complete config doesn't have."""
-    known = list(_settings(config))
+    settings = list(_settings(config))
     for name in overrides:
-        if name not in known:
-            near = [f" Did you mean --{other}?" for other in get_close_matches(name, known, 1)]
+        if name not in settings:
+            near = [f" Did you mean --{other}?" for other in get_close_matches(name, settings, 1)]
             raise ValueError(f"There's no option or setting --{name}.{''.join(near)}")
 
 
@@ -459,10 +460,10 @@ def make_report(
         Arm(name, score(run, nlp), History(**done[step]), folder_size(path), speed)
         for (name, (step, path)), nlp, speed in zip(models.items(), pipelines, speeds, strict=True)
     ]
-    what = "texts" if run.options.textcat else "entities"
+    task = "texts" if run.options.textcat else "entities"
     page = render_report(
         Report(
-            title=f"{run.options.data.name}: {what}",
+            title=f"{run.options.data.name}: {task}",
             about=f"spacy-multihash {metadata.version('spacy-multihash')}, spaCy "
             f"{spacy.__version__}, {summarize_config(run)}, language {run.options.lang}",
             ours=arms[0],
@@ -490,19 +491,19 @@ def score(run: Run, nlp: Language) -> dict[str, SplitScores]:
         if run.options.textcat:
             scores[split] = score_texts(nlp, examples)
         else:
-            known = read_known_entities(run.corpus("train"), nlp.vocab)
-            scores[split] = score_entities(nlp, examples, known)
+            seen = read_known_entities(run.corpus("train"), nlp.vocab)
+            scores[split] = score_entities(nlp, examples, seen)
     return scores
 
 
 def show_mistakes(run: Run, nlp: Language) -> Html:
     """Show the mistakes on dev: test is for the score alone."""
     if run.options.textcat:
-        mistakes = text_mistakes(nlp, list(model_examples(nlp, run.corpus("dev"))))
-        return render_text_mistakes(mistakes, limit=MISTAKES)
+        wrong = text_mistakes(nlp, list(model_examples(nlp, run.corpus("dev"))))
+        return render_text_mistakes(wrong, limit=MISTAKES)
     dev, in_train = (read_docs(run.corpus(name), nlp.vocab) for name in ("dev", "train"))
-    found = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED, show_progress=True)
-    return render_mistakes(found, limit=MISTAKES)
+    mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED, show_progress=True)
+    return render_mistakes(mistakes, limit=MISTAKES)
 
 
 def next_commands(run: Run) -> dict[str, str]:

@@ -87,5 +87,5 @@ def rare_labels(stats: CorpusStats) -> list[str]:
 def few_entities(stats: CorpusStats) -> list[str]:
     """Warn of few entities in dev, which calibrates probabilities."""
     number = stats.splits["dev"].entities
-    advice = f"Don't rely on the probabilities: dev has only {number} entities."
-    return [advice] if 0 < number < MIN_CALIBRATED else []
+    few = f"Don't rely on the probabilities: dev has only {number} entities."
+    return [few] if number < MIN_CALIBRATED else []

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Corpus
 from spacy.util import load_config
 from spacy.vocab import Vocab
@@ -221,6 +221,20 @@ def test_texts_are_classified(data: str, kind: str, options: tuple[str, ...]) ->
     page = Path("out/report.html").read_text()
     assert "multihash show" not in page
     assert "<h2>Mistakes" in page and ("have wrong labels" in page or "no mistakes" in page)
+
+
+def test_texts_with_entities_get_no_warning_of_few_entities(folder: Path) -> None:
+    docs = without_entities()
+    for i, doc in enumerate(docs):
+        doc.cats = {"A": float(i % 2), "B": float(i % 2 == 0)}
+        doc.set_ents([Span(doc, 0, 1, "PER")])
+    write_corpus(folder / "both.spacy", docs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "train_pipeline", interrupted(lambda *args: None))
+        texts = invoke("both.spacy", "--textcat")
+        entities = invoke("both.spacy", "--output", "other")
+    assert "Settings: textcat" in said(texts) and "Don't rely" not in said(texts), texts.output
+    assert "Don't rely on the probabilities: dev has only 2 entities." in said(entities)
 
 
 def test_last_step_is_scored_and_step_0_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
