@@ -71,8 +71,6 @@ def render_choice(runs: Runs) -> str:
     by_size = {
         title: collect_gains(runs, CANDIDATES | BASELINES, size) for title, size in SIZES.items()
     }
-    # Only corpora with runs of all sizes, so that candidates stay comparable.
-    by_size["all sizes"] = sum(by_size.values(), start=0 * by_size["whole"]) / len(SIZES)
     rows = [
         [name, *(_shown_gains(gains.loc[name]) for gains in by_size.values())]
         for name in (*CANDIDATES, *BASELINES)

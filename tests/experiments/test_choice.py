@@ -48,5 +48,5 @@ def test_choice_is_written_with_the_error_over_corpora() -> None:
     assert cells["without n-grams"] == "+0.000 ± 0.100, 1 of 2"
     assert cells["batch_ner, without n-grams"] == "+0.250 ± 0.050, 2 of 2"
     assert cells["chosen on the other corpora"] == "+0.250 ± 0.050, 2 of 2"
-    assert all(line.endswith("|  |  |  |") for line in lines if "without n-grams |" in line)
+    assert all(line.endswith("|  |  |") for line in lines if "without n-grams |" in line)
     assert cells["what they chose, how often"] == "batch_ner, without n-grams 2"
