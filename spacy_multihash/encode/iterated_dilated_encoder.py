@@ -209,6 +209,9 @@ def _steps(model: EncoderModel) -> list[Step]:
     )
     convolutions = _convolutions(model)
     norms = model.layers[len(convolutions) :]
+    nodes = [[layer, *norms[i : i + 1]] for i, layer in enumerate(convolutions)]
+    # Read once, as passes that share their weights have the same nodes
+    params = [[node.get_param(p) for node in of_one for p in node.param_names] for of_one in nodes]
     share = len(convolutions) == 1 + len(dilations)
     # The number, the dilation, whether it's in the stack, and whether it's the stack's last
     walk = [(0, 1, False, False)]
@@ -218,11 +221,10 @@ def _steps(model: EncoderModel) -> list[Step]:
         walk += [(first + i, dilation, True, i == last) for i, dilation in enumerate(dilations)]
     steps = []
     for number, dilation, inner, ends in walk:
-        nodes = [convolutions[number], *norms[number : number + 1]]
-        W, b, *norm = (cast(Array, node.get_param(p)) for node in nodes for p in node.param_names)
+        W, b, *norm = cast(list[Array], params[number])
         G, beta = norm or (None, None)
         layer = Layer(W[:, None], b[:, None], G, beta, window, dilation, inner, inner and residual)
-        steps.append(Step(nodes, layer, ends))
+        steps.append(Step(nodes[number], layer, ends))
     return steps
 
 
