@@ -11,6 +11,7 @@ from experiments.tables import (
     CHOSEN,
     CHOSEN_FEW,
     CUT,
+    CUT_1000,
     ES,
     HASH,
     NINE,
@@ -81,7 +82,7 @@ QUESTIONS = (
             _one("recommended, not the report's", CHOSEN, HASH, SIX, "test_f"),
             _one("recommended, not spaCy's efficiency config", CHOSEN, SPACY, EIGHT, "test_f"),
             _one("recommended, not a CRF", CHOSEN, CRF, NINE, "test_f"),
-            _one("slices, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
+            _one("small, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
         ),
         "the recommended ones (the dev sets of six corpora chose them); `init-config --train` "
         "knows what to change for small corpora",
@@ -91,7 +92,12 @@ QUESTIONS = (
         "N-grams?",
         (
             _one("with n-grams", CHOSEN, "recipe", SIX, "test_f"),
-            _one("n-grams, not slices, 300 sentences", f"{CHOSEN}-few", CHOSEN_FEW, CUT),
+            _one(
+                "n-grams, not slices, 300 sentences",
+                f"{CHOSEN}-few",
+                "recipe-lower_slices-few",
+                CUT,
+            ),
         ),
         "n-grams; slices for 25,000 tokens or fewer; on news, try without both",
         "recommended",
@@ -159,6 +165,16 @@ QUESTIONS = (
         ),
         "the recommended values",
         "taken-apart",
+    ),
+    Question(
+        "Learned transitions of tags?",
+        (
+            _one("learned, 300 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT),
+            _one("learned, 1,000 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT_1000),
+            _one("learned, whole", f"{CHOSEN}-transitions", CHOSEN, NINE),
+        ),
+        "for 25,000 tokens or fewer",
+        "choice",
     ),
     Question(
         "Static vectors?",

@@ -18,6 +18,7 @@ from experiments.tables import CHOSEN, CHOSEN_FEW, NINE, markdown, shown
 SIZES = {"300 sentences": "-300", "1,000 sentences": "-1000", "whole": ""}
 CANDIDATES = {
     "recommended": CHOSEN,
+    "learned transitions": f"{CHOSEN}-transitions",
     "without n-grams": "recipe",
     "batch_ner, without n-grams": "regularized",
     "batches of 200 words, patience 600": f"{CHOSEN}-few",
@@ -25,8 +26,8 @@ CANDIDATES = {
     "the same, mean of n-grams": "recipe-ngrams-few",
     "the same, batch_ner without n-grams": "regularized_few",
     "the same, 1 MB": "few_small",
-    "the same, slices for n-grams": CHOSEN_FEW,
-    "slices, CRF": "recipe-lower_slices-transitions-few",
+    "the same, slices for n-grams": "recipe-lower_slices-few",
+    "slices, learned transitions": CHOSEN_FEW,
     "slices, maxout windows": "recipe-lower_slices-maxout_4-few",
     "slices, dropout 0.5": "recipe-lower_slices-dropout_50-few",
 }

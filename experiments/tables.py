@@ -20,8 +20,9 @@ AG_NEWS, TOPICS = "ag-news", "topics"
 SIX = (ES, NL, WNUT, ANEM, ARCHAEO, TURKU)
 NINE = (*SIX, "gum", "masakhaner-swa", "masakhaner-hau")
 CUT = tuple(f"{name}-300" for name in NINE)  # to 300 sentences
+CUT_1000 = tuple(f"{name}-1000" for name in NINE)
 HASH = "multi_hash_embed"
-CHOSEN, CHOSEN_FEW = "recipe-ngrams_sum", "recipe-lower_slices-few"
+CHOSEN, CHOSEN_FEW = "recipe-ngrams_sum", "recipe-lower_slices-transitions-few"
 VECTORS = {
     ES: "es_e5_words",
     NL: "nl_e5_words",

@@ -169,6 +169,7 @@ def apply_settings(config: Config, settings: Settings) -> Config:
     embed["attrs"] = list(settings.attrs)
     embed["include_static_vectors"] = settings.vectors
     size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)
+    config["components"]["tagger_ner"]["model"]["learn_transitions"] = settings.learn_transitions
     if settings.patience is not None:
         config["training"]["patience"] = settings.patience
     if settings.rows is None:

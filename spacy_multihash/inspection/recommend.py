@@ -18,8 +18,9 @@ SLICES = ("LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-4:]")
 NGRAMS = "LOWER{3,5}"
 CANDIDATES = (*BASE, *SLICES, NGRAMS)
 
-# With these training settings, slices score higher than n-grams on corpora of 300 sentences, and
-# more evenly on corpora of 1,000 (docs/results.md).
+# With these training settings and slices, corpora of 300 sentences score higher than with n-grams,
+# and corpora of 1,000 do so more evenly. Learned transitions help where there are few sentences
+# (docs/results.md).
 FEW_TOKENS = 25_000
 FEW_BATCH_WORDS, FEW_PATIENCE = 200, 600
 # A feature is constant if this share of tokens has one value.
@@ -57,6 +58,7 @@ class Settings:
     max_rows (int): Maximum rows of a table if each frequent symbol has a row. None: no limit.
     batch_words (int): The final batch size.
     patience (int): None keeps the config's own.
+    learn_transitions (bool): Whether the recognizer learns scores of neighbouring tags.
     """
 
     attrs: tuple[str, ...]
@@ -66,6 +68,7 @@ class Settings:
     vectors: bool = False
     batch_words: int = MAX_BATCH_WORDS
     patience: Optional[int] = None
+    learn_transitions: bool = False
 
 
 def recommend(
@@ -98,8 +101,9 @@ def recommend(
     settings = replace(settings, vectors=use_vectors, batch_words=batch_words)
     reasons += [*tables, about_vectors, about_batches]
     if has_few_tokens(facts):
-        settings = replace(settings, patience=FEW_PATIENCE)
-        reasons.append(f"patience {FEW_PATIENCE}: the corpus has {facts.train_tokens:,} tokens")
+        settings = replace(settings, patience=FEW_PATIENCE, learn_transitions=True)
+        size = f"the corpus has {facts.train_tokens:,} tokens"
+        reasons += [f"patience {FEW_PATIENCE}: {size}", f"learned transitions: {size}"]
     return settings, reasons
 
 

@@ -172,6 +172,7 @@ def test_config_for_a_corpus_differs_where_the_corpus_says_so(corpora: Path) -> 
     expected["initialize"]["before_init"]["max_rows"] = None
     expected["training"]["batcher"]["size"]["stop"] = 200
     expected["training"]["patience"] = 600
+    expected["components"]["tagger_ner"]["model"]["learn_transitions"] = True
     assert config == expected
     assert "python -m spacy train my.cfg --output training\n" in result.output
     reason = "no SUFFIX: its 12 values add nothing to NORM's 12"

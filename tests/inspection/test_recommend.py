@@ -197,14 +197,16 @@ def test_batches_are_smaller_where_an_epoch_would_have_few(tokens: int, words: i
     assert any(reason.startswith(f"batches of {words:,} words: an epoch") for reason in reasons)
 
 
-def test_few_tokens_get_slices_and_less_patience() -> None:
+def test_few_tokens_get_slices_transitions_and_less_patience() -> None:
     features = {"NORM": {"unknown_entities": 0.3, "unknown_tokens": 0.2}}
     settings, reasons = advise(make_facts(train_tokens=25_000, features=features))
     assert (settings.attrs, settings.patience) == ((*BASE, *SLICES), 600)
+    assert settings.learn_transitions
     assert "no LOWER{3,5}: with 25,000 tokens or fewer, slices are the safer choice" in reasons
     assert "patience 600: the corpus has 25,000 tokens" in reasons
     settings, _ = advise(make_facts(train_tokens=25_001, features=features))
     assert (settings.attrs, settings.patience) == ((*BASE, NGRAMS), None)
+    assert not settings.learn_transitions
 
 
 def test_hashes_are_the_fewest_that_tell_symbols_apart() -> None:
