@@ -82,7 +82,7 @@ QUESTIONS = (
             _one("recommended, not the report's", CHOSEN, HASH, SIX, "test_f"),
             _one("recommended, not spaCy's efficiency config", CHOSEN, SPACY, EIGHT, "test_f"),
             _one("recommended, not a CRF", CHOSEN, CRF, NINE, "test_f"),
-            _one("small, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
+            _one("recommended, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
         ),
         "the recommended ones (the dev sets of six corpora chose them); `init-config --train` "
         "knows what to change for small corpora",
@@ -169,9 +169,9 @@ QUESTIONS = (
     Question(
         "Learned transitions of tags?",
         (
-            _one("learned, 300 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT),
-            _one("learned, 1,000 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT_1000),
-            _one("learned, whole", f"{CHOSEN}-transitions", CHOSEN, NINE),
+            _one("transitions, 300 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT),
+            _one("transitions, 1,000 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT_1000),
+            _one("transitions, whole", f"{CHOSEN}-transitions", CHOSEN, NINE),
         ),
         "for 25,000 tokens or fewer",
         "choice",
