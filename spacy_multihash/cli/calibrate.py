@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 import typer
 from spacy.language import Language
@@ -36,6 +36,9 @@ from ._util import (
     show_table,
     write_pipeline,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _BLUE, _GREY = "#0072b2", "0.6"
 _FACTORIES = ("batch_ner", "tagger_ner")
@@ -76,8 +79,9 @@ def calibrate_cli(
         examples = list(model_examples(nlp, data))
         calibration = calibrate(nlp, name, examples, bins=bins)
         set_temperature(nlp, name, calibration.temperature)
+        figure = draw_reliability(calibration)  # fails without matplotlib: before it writes
         write_pipeline(nlp, output)
-        draw_reliability(plot, calibration)
+        save_figure(figure, plot)
     if is_at_edge(calibration.temperature):
         msg.warn(
             f"temperature = {calibration.temperature:.3f} is at the edge of the range, {LOWEST} to "
@@ -97,8 +101,8 @@ def calibrate_cli(
     msg.good(f"Drew the reliability diagram to {plot}")
 
 
-def draw_reliability(path: Path, calibration: Calibration) -> None:
-    """Draw the share of entities that are right by probability, before and after, as PNG.
+def draw_reliability(calibration: Calibration) -> "Figure":
+    """Draw the share of entities that are right by probability, before and after.
 
     A dot is a range of probability, and its area grows with the entities in the range.
     """
@@ -121,7 +125,7 @@ def draw_reliability(path: Path, calibration: Calibration) -> None:
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("share of entities that are right")
     figure.suptitle("Reliability of probabilities. Larger dots are more entities.", fontsize=10)
-    save_figure(figure, path)
+    return figure
 
 
 def find_recognizer(nlp: Language, component: Optional[str]) -> str:

@@ -96,9 +96,8 @@ def corpus_stats_cli(
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
-    Warns about -DOCSTART- tokens, empty documents, a label on nearly everything, entities of
-    whitespace, labels that differ only in case, and sentences of DEV and TEST that are also in
-    TRAIN.
+    Warns about -DOCSTART- tokens, missing annotation, labels that differ only in case, and
+    sentences of DEV and TEST that are also in TRAIN.
 
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if TRAIN has an entity
     with the same text. With --vectors, words without a vector are counted too. NORM and other
@@ -322,7 +321,7 @@ def find_warnings(stats: CorpusStats) -> list[str]:
         if split.missing and not _is_of_texts(split):
             warnings.append(
                 f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
-                "tokens. They count as tokens outside of entities."
+                "tokens. Training and scores ignore them."
             )
     names = sorted({name for _, split in splits for name in (*split.labels, *split.cats)})
     cases = Counter(map(str.lower, names))

@@ -230,11 +230,13 @@ class AnnotatedTexts:
         if self.labels:
             doc.cats = {label: item.cats.get(label, 0.0) for label in self.labels}
         if self.has_spans:
-            doc.set_ents(self._entities(doc, item))
+            self._set_entities(doc, item)
         return doc
 
-    def _entities(self, doc: Doc, item: AnnotatedText) -> list[Span]:
+    def _set_entities(self, doc: Doc, item: AnnotatedText) -> None:
+        """Set the entities that fall on tokens. Tokens of those that don't are missing."""
         spans, rejected = [], []
+        missing: set[int] = set()
         for given in item.spans:
             if given.answer not in (ACCEPT, REJECT):
                 detail = f"{given.label} ({given.start} to {given.end})"
@@ -246,6 +248,9 @@ class AnnotatedTexts:
             if span is not None and given.answer == REJECT:
                 rejected.append(span)
                 self.problems.append(Problem(item.line, REJECTED, detail))
+            elif what == NOT_ALIGNED:
+                start, end = in_characters(doc.text, given.start, given.end, self.offsets)
+                missing |= {t.i for t in doc if t.idx < end and start < t.idx + len(t)}
             elif span is not None:
                 spans.append(span)
         kept = filter_spans(spans)
@@ -255,7 +260,8 @@ class AnnotatedTexts:
                 self.problems.append(Problem(item.line, OVERLAP, detail))
         if rejected := [span for span in rejected if span not in kept]:
             doc.spans[INCORRECT_SPANS] = rejected
-        return kept
+        missing -= {token.i for span in kept for token in span}
+        doc.set_ents(kept, missing=[doc[i : i + 1] for i in sorted(missing)])
 
     def _find(self, doc: Doc, given: TextSpan) -> tuple[Optional[Span], str, str]:
         """Return the tokens of an entity or None, the problem or "", and details."""

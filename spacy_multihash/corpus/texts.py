@@ -396,8 +396,7 @@ def _keys_of(record: Mapping[str, Any]) -> list[str]:
     if isinstance(record.get(_ACCEPTED), list):
         keys.append(_ACCEPTED)
     has_entities = any(
-        key == "spans"
-        or (isinstance(record[key], list) and any(isinstance(x, (dict, list)) for x in record[key]))
+        isinstance(record[key], list) and any(isinstance(x, (dict, list)) for x in record[key])
         for key in keys
     )
     if not has_entities and isinstance(record.get(_ENTITIES), list):
@@ -410,7 +409,7 @@ def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
     if key in ("label", "labels", _ACCEPTED) and (
         is_number or (isinstance(value, str) and value.strip())
     ):
-        return str(value)
+        return str(value).strip()
     raise ValueError(
         f'{where}: expected as "{key}" something like {_EXAMPLES}; found {value!r}. '
         "Correct the line."
@@ -438,10 +437,10 @@ def _spans(item: Any, where: str) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
         labels = label if isinstance(label, list) and label else [label]
         if (
             all(isinstance(at, int) and not isinstance(at, bool) for at in (start, end))
-            and all(isinstance(label, str) and label for label in labels)
+            and all(isinstance(label, str) and label.strip() for label in labels)
             and (text is None or isinstance(text, str))
         ):
-            return [TextSpan(start, end, label, text, answer) for label in labels]
+            return [TextSpan(start, end, label.strip(), text, answer) for label in labels]
     raise ValueError(
         f'{where}: expected an entity like {{"start": 0, "end": 4, "label": "X"}} or [0, 4, "X"], '
         f"found {item!r}. Correct the line."

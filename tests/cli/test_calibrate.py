@@ -1,6 +1,7 @@
 """The command that makes probabilities of entities truer."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,16 @@ def test_pipeline_is_written_with_the_temperature_of_the_lowest_loss(folder: Pat
         assert ents[0] == ents[1]
     again = calibrate(nlp, name, [Example(nlp.make_doc(d.text), d) for d in wrong_docs()], bins=5)
     numpy.testing.assert_allclose(again.before.loss, found["after"]["loss"], rtol=1e-5)
+
+
+def test_nothing_is_written_without_matplotlib(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    before = sorted(folder.iterdir())
+    result = invoke(folder)
+    assert result.exit_code == 1 and "matplotlib" in said(result)
+    assert sorted(folder.iterdir()) == before
 
 
 def test_entities_without_gold_annotation_or_of_others_do_not_count(recognizer: Any) -> None:

@@ -227,6 +227,7 @@ RELATED = {"id": 7, "label": "PER", "start_offset": 0, "end_offset": 4}
         {**PRODIGY, "entities": {"PER": "Bob"}},
         *({"text": "Anna met Bob.", key: [[0, 4, "PER"]]} for key in ("label", "labels")),
         {"text": "Anna met Bob.", "entities": [[0, 4, "PER"]]},
+        {"text": "Anna met Bob.", "entities": [[0, 4, " PER "]], "spans": []},
         {"text": "Anna met Bob.", "entities": [RELATED], "relations": []},
         {"text": "Anna met Bob.", "label": [LABELLED]},
         {"text": "Anna met Bob.", "label": json.dumps([LABELLED])},
@@ -278,6 +279,19 @@ def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
             (3, WRONG_TEXT, "VERB 'I' (0 to 1), and not 'am'"),
         ]
     )
+
+
+def test_tokens_of_entities_that_do_not_align_are_missing(tmp_path: Path) -> None:
+    spans = [[0, 3, "X"], [9, 13, "X"], [9, 12, "Y"], [14, 18, "X"]]
+    (doc,) = docs_of(read_json(tmp_path, {"text": "Eva met Anna Lind now.", "label": spans}))
+    assert [(token.text, token.ent_iob_) for token in doc] == [
+        ("Eva", "B"),
+        ("met", "O"),
+        ("Anna", ""),
+        ("Lind", ""),
+        ("now", "O"),
+        (".", "O"),
+    ]
 
 
 def test_texts_that_were_not_accepted_are_left_out(tmp_path: Path) -> None:
