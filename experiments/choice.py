@@ -8,7 +8,6 @@ over corpora says how certain that is.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy
 import pandas
 
 from experiments.arms import CRF, SPACY
@@ -90,23 +89,19 @@ def render_choice(runs: Runs) -> str:
     note = (
         "F1 on dev, minus the CRF's: the mean over corpora, ± its standard error over corpora, and "
         "on how many corpora the settings are ahead. Each corpus is left out in turn, and the "
-        "others choose among the candidates with runs on all corpora."
+        "others choose. Cells need runs on all corpora."
     )
     return f"{note}\n\n{markdown(['settings', *by_size], rows)}"
 
 
 def choose(gains: pandas.DataFrame) -> Choice | None:
-    """Leave out each corpus that has any runs, among candidates with runs on all of them."""
-    gains = gains.dropna(axis=1, how="all")
-    corpora = gains.columns[gains.notna().sum() > 1]
-    complete = gains[corpora].dropna()
-    return leave_one_out(complete) if len(corpora) > 1 and len(complete) > 1 else None
+    """Leave out each corpus, among the candidates with runs on all of them."""
+    complete = gains.dropna()
+    return leave_one_out(complete) if len(complete) > 1 else None
 
 
 def _shown_gains(gains: "pandas.Series[float]") -> str:
-    values = gains.dropna().to_numpy()
-    if not len(values):
+    if gains.isna().any():
         return ""
-    error = f" ± {shown(float(numpy.std(values, ddof=1) / len(values) ** 0.5))}"
-    ahead = f", {(values > 0).sum()} of {len(values)}"
-    return f"{shown(float(values.mean()), sign=True)}{error if len(values) > 1 else ''}{ahead}"
+    ahead = f"{(gains > 0).sum()} of {len(gains)}"
+    return f"{shown(float(gains.mean()), sign=True)} ± {shown(float(gains.sem()))}, {ahead}"
