@@ -98,7 +98,7 @@ QUESTIONS = (
                 CUT,
             ),
         ),
-        "n-grams; slices for 25,000 tokens or fewer; on news, try without both",
+        "slices for 25,000 tokens or fewer, else n-grams; on news, also try without",
         "recommended",
     ),
     Question(
