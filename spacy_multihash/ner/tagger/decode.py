@@ -75,9 +75,6 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     """
     # No entity continues into the next sentence
     lengths = numpy.diff(constraints.begins, append=len(scores))
-    kernels = kernels_for(scores)
-    if kernels is not None:
-        return kernels.viterbi(scores, None, _bits(constraints), lengths)
     return _viterbi(scores, lengths, None, constraints)
 
 
@@ -97,17 +94,7 @@ def decode_crf(
     transitions (nO, nO) float32: The score of going from the row's tag to the column's.
         Transitions that `biluo.may_follow` doesn't allow are ignored.
     """
-    transitions, kernels = transitions.astype("float64"), kernels_for(scores)
-    if kernels is not None:
-        into = numpy.ascontiguousarray(transitions.T)
-        return kernels.viterbi(scores, into, _bits(constraints), lengths.astype("int64"))
-    return _viterbi(scores, lengths, transitions, constraints)
-
-
-def _bits(constraints: Constraints) -> numpy.ndarray:
-    """Write each token's constraints as bits, (N,) uint8."""
-    starts, spaces, outside = constraints
-    return starts + 2 * spaces.view("uint8") + 4 * outside.view("uint8")
+    return _viterbi(scores, lengths, transitions.astype("float64"), constraints)
 
 
 def _viterbi(
@@ -116,7 +103,13 @@ def _viterbi(
     transitions: Optional[numpy.ndarray],
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Find the best tags (N,) of all sequences at once, in two loops over their steps."""
+    """Find the best tags (N,) of all sequences; without kernels, in two loops over their steps."""
+    kernels = kernels_for(scores)
+    if kernels is not None:
+        starts, spaces, outside = constraints
+        known = starts + 2 * spaces.view("uint8") + 4 * outside.view("uint8")  # (N,) bits
+        into = None if transitions is None else numpy.ascontiguousarray(transitions.T)
+        return kernels.viterbi(scores, into, known, lengths.astype("int64"))
     packed, allowed = pack(lengths), may_follow(scores.shape[1])
     split = None if transitions is None else split_transitions(transitions)
     into = numpy.where(allowed, 0 if transitions is None else transitions, -numpy.inf).T
