@@ -63,8 +63,9 @@ def costs_of(
     costs[outside, :-1] = outside_costs(gold, tokens[outside])
     tokens, starts, labels = tokens[inside], starts[inside], labels[inside]
     steps = valid_inside(gold.rules, gold.actions, tokens, labels)
-    of_steps = inside_costs(gold, tokens, starts, labels)
-    costs[inside, steps.I], costs[inside, steps.L] = of_steps
+    costs[inside, steps.I], costs[inside, steps.L] = inside_costs(
+        gold, steps, tokens, starts, labels
+    )
     return costs[:, :-1]
 
 
@@ -113,9 +114,12 @@ def _add_wrong(
 
 
 def inside_costs(
-    gold: Gold, tokens: numpy.ndarray, starts: numpy.ndarray, labels: numpy.ndarray
+    gold: Gold, steps: Steps, tokens: numpy.ndarray, starts: numpy.ndarray, labels: numpy.ndarray
 ) -> Steps:
-    """Find I's and L's costs in R states in entities, (R,) uint8 each."""
+    """Find I's and L's costs in R states in entities, (R,) uint8 each.
+
+    steps (Steps): What `valid_inside` says of the states.
+    """
     kinds = gold.kinds[tokens]
     is_last = tokens + 1 == gold.rules.ends_of(tokens)
     following = numpy.where(is_last, _O, numpy.append(gold.kinds[1:], _O)[tokens])
@@ -128,7 +132,6 @@ def inside_costs(
         False,
     ).astype("uint8")
     L = ((kinds == _I) & ~sunk).astype("uint8")
-    steps = valid_inside(gold.rules, gold.actions, tokens, labels)
     if gold.wrong is not None:
         made = Entities(starts, tokens + 1, gold.actions.label_of[steps.L])
         L += _are_among(made, _near(gold.wrong, starts))

@@ -158,8 +158,8 @@ def _gold_end(gold: Gold, start: int, label: int, end: int) -> int:
     while first < end:
         tokens = numpy.arange(first, min(first + width, end))
         starts, labels = numpy.full_like(tokens, start), numpy.full_like(tokens, label)
-        costs = inside_costs(gold, tokens, starts, labels)
         columns = valid_inside(gold.rules, gold.actions, tokens, labels)
+        costs = inside_costs(gold, columns, tokens, starts, labels)
         closes = (costs.L == 0) & ((costs.I != 0) | (columns.L < columns.I))
         for token in tokens[closes | (costs.I != 0)].tolist():
             if not closes[token - first]:
