@@ -61,10 +61,8 @@ def expected_calibration_error(
 ) -> float:
     """Return the mean gap of probability and share right, over entities (Guo et al. 2017, eq. 3).
 
-    See `reliability` for the arguments. Without entities, it's NaN.
+    See `reliability` for the arguments.
     """
-    if not len(probabilities):
-        return math.nan
     ranges = reliability(probabilities, right, bins)
     return sum(abs(b.probability - b.share) * b.entities for b in ranges) / len(probabilities)
 
