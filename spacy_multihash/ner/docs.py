@@ -82,16 +82,11 @@ def without_entities(constraints: Constraints, docs: list[Doc]) -> Constraints:
 
 def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
     """List the existing entities of docs with these labels."""
-    numbers = {label: number for number, label in enumerate(labels)}
-    entities, begin = [], 0
-    for doc in docs:
-        entities += [
-            (begin + ent.start, begin + ent.end, numbers[ent.label_])
-            for ent in doc.ents
-            if ent.label_ in numbers
-        ]
-        begin += len(doc)
-    return as_entities(entities)
+    present = [
+        [(ent.start, ent.end, ent.label_) for ent in doc.ents if ent.label_ in labels]
+        for doc in docs
+    ]
+    return entities_at(docs, present, labels)
 
 
 def entity_keys(
