@@ -108,8 +108,9 @@ def set_span_probabilities(
 
     labels (Sequence[str]): The labels of the recognizer.
     """
-    columns = docs, spans_of(docs, predicted.candidates, labels), *predicted[::2]
-    for doc, candidates, confidences, left_out in zip(*columns, strict=True):
+    spans = spans_of(docs, predicted.candidates, labels)
+    columns = zip(docs, spans, predicted.confidences, predicted.left_out, strict=True)
+    for doc, candidates, confidences, left_out in columns:
         entities = {(ent.start, ent.end, ent.label) for ent in doc.ents}
         others = [c for c in candidates if (c.start, c.end, c.label) not in entities]
         set_confidences(doc, confidences, set(labels), spans_key, others)
