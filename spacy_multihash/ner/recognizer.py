@@ -59,6 +59,14 @@ def _names(settings_type: Any) -> frozenset[str]:  # noqa: ANN401
     return frozenset(field.name for field in fields(settings_type))
 
 
+def other_architecture(component: str, expected: str, given: str) -> ValueError:
+    """Make the error for a model of another architecture than expected."""
+    return ValueError(
+        f'Component "{component}": expected a model of the architecture {expected}, was given '
+        f"another, '{given}'. Set it in [components.{component}.model]."
+    )
+
+
 def check_temperature(where: str, temperature: object) -> None:
     """Raise ValueError unless temperature is above 0.
 

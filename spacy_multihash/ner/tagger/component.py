@@ -45,7 +45,13 @@ from ..docs import (
     without_entities,
 )
 from ..gold import as_examples, gold_labels, gold_tags
-from ..recognizer import WithSettings, are_finite, cause_of_not_finite, not_finite
+from ..recognizer import (
+    WithSettings,
+    are_finite,
+    cause_of_not_finite,
+    not_finite,
+    other_architecture,
+)
 from ..spans import SpanScores
 from .crf import entity_marginals, tagging_loss
 from .decode import decode
@@ -107,11 +113,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.cfg: dict[str, list[str]] = {"labels": []}
         given = getattr(model, "name", repr(model))
         if given != MODEL_NAME:
-            raise ValueError(
-                f'Component "{name}": expected a model of the architecture '
-                f"{TOKEN_TAGGER}, was given another, '{given}'. Set it in "
-                "[components.tagger_ner.model]."
-            )
+            raise other_architecture(name, TOKEN_TAGGER, given)
         check_function(f'Component "{name}"', "scorer", scorer)
         self.scorer = scorer
         self.settings = Settings(**settings)

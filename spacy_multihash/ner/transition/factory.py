@@ -14,6 +14,7 @@ from thinc.api import Config, Model
 
 from ...common.removed import RemovedSetting, with_removed_settings
 from ...common.types import TransitionDecoder
+from ..recognizer import other_architecture
 from .settings import Settings
 
 DEFAULT_CONFIG = """
@@ -79,11 +80,7 @@ def make_batch_ner(
     from .component import BatchEntityRecognizer
 
     if "has_upper" not in model.attrs:
-        raise ValueError(
-            f'Component "{name}": expected a model of the architecture '
-            f"spacy.TransitionBasedParser.v2, was given another, '{model.name}'. Set it in "
-            f"[components.{name}.model]."
-        )
+        raise other_architecture(name, "spacy.TransitionBasedParser.v2", model.name)
     return BatchEntityRecognizer(
         nlp.vocab,
         model,
