@@ -325,8 +325,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.see_labels(gold_labels(examples))
         set_dropout_rate(self.model, drop)
         scores, backprop = self.model.begin_update(docs)
-        gold = gold_tags(examples, self.labels)
-        loss, d_scores, d_transitions = self._loss(examples, scores, gold)
+        loss, d_scores, d_transitions = self._loss(examples, scores)
         if d_transitions is not None:
             self.model.inc_grad("transitions", d_transitions)
         backprop(d_scores)
@@ -341,14 +340,12 @@ class EntityTagger(WithSettings, TrainablePipe):
         Raises ValueError for unknown labels, and if scores aren't finite. It names weights that
         aren't finite.
         """
-        examples = list(examples)
-        loss, d_scores, _ = self._loss(examples, scores, gold_tags(examples, self.labels))
+        loss, d_scores, _ = self._loss(list(examples), scores)
         return loss, d_scores
 
-    def _loss(
-        self, examples: list[Example], scores: Array, gold: numpy.ndarray
-    ) -> tuple[float, Array, Optional[Array]]:
+    def _loss(self, examples: list[Example], scores: Array) -> tuple[float, Array, Optional[Array]]:
         lengths = lengths_of([eg.predicted for eg in examples])
+        gold = gold_tags(examples, self.labels)
         loss, d_scores, d_transitions = tagging_loss(scores, lengths, self._transitions(), gold)
         if not numpy.isfinite(loss):
             cause = cause_of_not_finite(self.model)
