@@ -1,6 +1,5 @@
 """The component that recognizes entities as spaCy's ner does, by a compiled loop over tokens."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
@@ -9,7 +8,7 @@ from spacy.attrs import ENT_TYPE
 from spacy.pipeline import EntityRecognizer
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.pipeline.ner import ner_score
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
@@ -24,6 +23,7 @@ from ..docs import (
     entity_keys,
     lengths_of,
     set_entities,
+    spans_of,
 )
 from ..gold import as_examples
 from ..recognizer import WithSettings, are_finite, not_finite
@@ -183,16 +183,11 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             super().set_annotations(docs, prediction)
             return
         check_same_docs(self.name, docs, prediction.lengths)
-        entities = deque(zip(*(column.tolist() for column in prediction.entities), strict=True))
-        offset = 0
-        for doc in docs:
-            spans = []
-            while entities and entities[0][0] < offset + len(doc):
-                start, end, number = entities.popleft()
-                label, kb_id = prediction.labels[number], doc[start - offset].ent_kb_id
-                spans.append(Span(doc, start - offset, end - offset, label=label, kb_id=kb_id))
+        new = spans_of(docs, prediction.entities, prediction.labels)
+        for doc, spans in zip(docs, new, strict=True):
+            for span in spans:  # existing entities keep their ids
+                span.kb_id = doc[span.start].ent_kb_id
             set_entities(doc, spans)
-            offset += len(doc)
         probabilities = prediction.probabilities
         if probabilities is not None and self.spans_key is not None:
             set_span_probabilities(docs, probabilities, prediction.labels, self.spans_key)
