@@ -39,8 +39,7 @@ def score_spans(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs)
     recognizer: Any = nlp.get_pipe(name)
     for pipe in upstream_of(nlp, name):
         pipe.set_annotations(docs, pipe.predict(docs))
-    scores = recognizer.score_spans(docs, keys)
-    return numpy.asarray(scores.probabilities(recognizer.temperature), dtype="float64")
+    return recognizer.score_spans(docs, keys).probabilities(recognizer.temperature)
 
 
 def upstream_of(nlp: Language, name: str) -> list[Any]:

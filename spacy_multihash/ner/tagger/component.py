@@ -269,13 +269,10 @@ class EntityTagger(WithSettings, TrainablePipe):
         docs = as_docs(self.name, docs)
         asked = None if keys is None else entities_at(docs, keys, self.labels)
         if not any(map(len, docs)):
-            return SpanScores([], lambda temperature: numpy.zeros(0, "float32"))
+            return SpanScores([], lambda temperature: numpy.zeros(0))
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
         entities = self._decode(docs, scores, constraints) if asked is None else asked
-
-        def probabilities(temperature: float) -> numpy.ndarray:
-            return self._probabilities(docs, scores, entities, constraints, temperature)
-
+        probabilities = partial(self._probabilities, docs, scores, entities, constraints)
         return SpanScores(entity_keys(docs, entities, self.labels), probabilities)
 
     def set_annotations(self, docs: Union[Doc, Iterable[Doc]], prediction: Prediction) -> None:

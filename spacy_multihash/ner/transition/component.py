@@ -1,6 +1,7 @@
 """The component that recognizes entities as spaCy's ner does, by a compiled loop over tokens."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy
@@ -161,14 +162,10 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             )
         batch = self._compute(docs, finite=True)
         labels = self._actions().labels
-        entities = None if keys is None else entities_at(docs, keys, labels)
+        entities = self._find(batch) if keys is None else entities_at(docs, keys, labels)
         if batch is None:
             return SpanScores([], lambda temperature: numpy.zeros(0))
-        entities = self._find(batch) if entities is None else entities
-
-        def probabilities(temperature: float) -> numpy.ndarray:
-            return entity_probabilities(batch, entities, temperature)
-
+        probabilities = partial(entity_probabilities, batch, entities)
         return SpanScores(entity_keys(docs, entities, labels), probabilities)
 
     def set_annotations(
