@@ -28,30 +28,21 @@ class WithSettings:
     """
 
     settings_type: ClassVar[Any]
-    _settings: Any
-
-    @property
-    def settings(self) -> Any:  # noqa: ANN401 (the dataclass)
-        """All settings."""
-        return self._settings
-
-    @settings.setter
-    def settings(self, settings: Any) -> None:  # noqa: ANN401
-        settings.check(self)
-        object.__setattr__(self, "_settings", settings)
+    settings: Any
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return a setting."""
         if name not in _names(self.settings_type):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self._settings, name)
+        return getattr(self.settings, name)
 
     def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401
         """Set a setting, after a check of all settings, or another attribute."""
         if name in _names(self.settings_type):
-            self.settings = replace(self._settings, **{name: value})
-        else:
-            super().__setattr__(name, value)
+            name, value = "settings", replace(self.settings, **{name: value})
+        if name == "settings":
+            value.check(self)
+        super().__setattr__(name, value)
 
 
 @cache

@@ -95,7 +95,7 @@ class EntityTagger(WithSettings, TrainablePipe):
     """
 
     settings_type = Settings
-    _settings: Settings
+    settings: Settings
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class EntityTagger(WithSettings, TrainablePipe):
     @property
     def decoder(self) -> Decoder:
         """How scores become tags. Setting None lets the model decide."""
-        return self._settings.decoder or ("crf" if self.learns_transitions else "constrained")
+        return self.settings.decoder or ("crf" if self.learns_transitions else "constrained")
 
     @property
     def learns_transitions(self) -> bool:

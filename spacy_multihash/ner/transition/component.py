@@ -83,7 +83,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     _read: Optional[tuple[object, Actions]] = None
 
     settings_type = Settings
-    _settings: Settings
+    settings: Settings
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
 
         Raises ValueError if you want probabilities and the weights aren't finite.
         """
-        docs, settings = as_docs(self.name, docs), self._settings
+        docs, settings = as_docs(self.name, docs), self.settings
         if self.cfg["beam_width"] != 1:
             settings.check_beam(self.name, self.cfg["beam_width"])
             self._keep_labels()
@@ -252,8 +252,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     def _find(self, batch: Optional[Batch]) -> Entities:
         if batch is None:
             return as_entities([])
-        if self._settings.decoder == "best":
-            return find_best(batch, self._settings.temperature)
+        if self.decoder == "best":
+            return find_best(batch, self.temperature)
         return find_entities(batch)
 
     def _compute(self, docs: list[Doc], *, finite: bool) -> Optional[Batch]:
