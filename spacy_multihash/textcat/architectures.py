@@ -1,7 +1,7 @@
 """The registered architecture for spaCy's textcat and textcat_multilabel."""
 
 from functools import partial
-from typing import Any, Callable, List, Literal, Optional, Union, cast, get_args
+from typing import Any, Callable, List, Optional, Union, cast, get_args
 
 from spacy.ml.models.textcat import resize_and_set_ref
 from spacy.tokens import Doc
@@ -25,6 +25,7 @@ from ..common.memory import check_memory
 from ..common.nodes import Pinned
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seed
+from ..embed.bags import Reduce
 from ..embed.features import attr_id, attr_name
 from ..embed.find import TEXTCAT_HASH_EMBED
 from ..embed.ngrams import extract_ngrams, ngram_name, reduce_ngrams
@@ -35,7 +36,6 @@ _ORDERS = [1, 2]
 # Softmax bias of labels that are added later. Until they're trained, predictions of other labels
 # change by a few parts in 10**9.
 _NEW_LABEL = -20
-Reduce = Literal["sum", "mean"]
 
 
 @with_removed_settings(
