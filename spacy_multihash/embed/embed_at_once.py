@@ -79,7 +79,7 @@ def _read(model: Model) -> Optional[_Embedding]:
     hashed: list[tuple[int, int, int]] = []
     tables: list[Array] = []
     for column in side_by_side.layers[0].layers:
-        if [layer.name for layer in column.layers] != [HASH_NAME, TABLE_EMBED]:
+        if not has_layers(column, HASH_NAME, TABLE_EMBED):
             return None
         rows, table = column.layers
         hashed.append(hashed_by(rows))

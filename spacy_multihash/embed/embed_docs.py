@@ -53,20 +53,14 @@ def embed_docs(
 
     name (str): Name of the model, by which callbacks and users find it.
     layers (list[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, nO) float32.
-    width (int): Width of the resulting and the static vectors.
-    include_static_vectors (bool): Whether to embed the static vectors of the vocab as well.
     pinned (Mapping[str, list]): The settings that decide the rows of symbols, by their names in the
         config, each with one value per attribute. "attrs" holds the names of the attributes and
         features. The root keeps the settings, and raises an error for weights trained with other
         settings.
-    table_dropout (bool): Whether training also drops entries of each attribute's vectors, with the
-        same mask for all tokens of a batch.
-    reduce (Reduce): Whether the vectors of several symbols of a token are summed or averaged.
-    count_repeats (bool): Whether a symbol counts as often as it occurs in a token, or once.
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
-    vectors (Optional[Model[list[Doc], Ragged]]): A `read_vectors`: several tables of vectors
-        instead of the vocab's.
+
+    The other settings are those of `build_multi_hash_embed_v1`.
 
     Raises ValueError if a setting is out of range or has the wrong type, or if vectors isn't a
     MetaVectors block or is combined with include_static_vectors.

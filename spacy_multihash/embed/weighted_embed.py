@@ -58,15 +58,8 @@ def weighted_layer(
 
     ids (U,) uint64 -> vectors (U, nO) float32.
 
-    attr (str): Name of the symbols, for messages.
-    width (int): Width of the component vectors, d in the paper.
-    rows (int): Number of component vectors, B in the paper.
-    seed (int): Hash seed, 0 <= seed < 2**32. The seed of the importance is derived from it.
-    num_hashes (int): Number of component vectors of a symbol, 1 to 16, k in the paper.
-    importance_rows (Optional[int]): Number of rows of importance parameters, K in the paper. None
-        takes ten times `rows`.
-    append_importance (bool): Whether to append the importance parameters to the vector.
-    train_importance (bool): Whether to train the importance. Otherwise it is fixed at 1.
+    attr (str): Name of the symbols, for messages. For the settings, each of one attribute, see
+        `build_multi_weighted_hash_embed_v1`.
 
     Raises ValueError if a setting is out of range, has the wrong type, or has no effect.
     """
