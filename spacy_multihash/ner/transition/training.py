@@ -102,7 +102,7 @@ def cut(examples: Sequence[Example], length: int, gold: Gold, wrong_key: Optiona
 
     Raises ValueError if no valid action is right.
     """
-    whole: list[list[int]] = [[], []]
+    whole: list[tuple[int, int]] = []
     parts, offset = [], 0
     for example in examples:
         n = len(example.predicted)
@@ -110,8 +110,7 @@ def cut(examples: Sequence[Example], length: int, gold: Gold, wrong_key: Optiona
         if not has_gold(example, wrong_key):
             pass
         elif not length or n < length:
-            whole[0].append(offset)
-            whole[1].append(end)
+            whole.append((offset, end))
         else:
             starts, labels = follow_gold(gold, offset, end)
             first = numpy.arange(0, n, length)
@@ -121,7 +120,7 @@ def cut(examples: Sequence[Example], length: int, gold: Gold, wrong_key: Optiona
             ends = numpy.minimum(begins + length + 1, end)
             parts.append(Parts(begins, ends, starts[begins - offset], labels[begins - offset]))
         offset = end
-    begins, ends = numpy.array(whole, dtype="int64")
+    begins, ends = numpy.array(whole, dtype="int64").reshape(-1, 2).T
     parts = [Parts(begins, ends, begins, numpy.full(len(begins), NO_LABEL)), *parts]
     return Parts(*map(numpy.concatenate, zip(*parts, strict=True)))
 
