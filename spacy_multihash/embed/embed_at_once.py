@@ -14,7 +14,7 @@ import numpy
 from thinc.api import Model
 from thinc.types import Floats2d, Ragged
 
-from ..common.nodes import EXTRACT_FEATURES, has_layers, no_backprop
+from ..common.nodes import has_layers, no_backprop
 from ..common.types import Array, DocLike
 from ..compute.bags import Bags
 from ..compute.dispatch import NONE, chosen_kernels, kernels_for
@@ -72,8 +72,7 @@ def _read(model: Model) -> Optional[_Embedding]:
     if len(embed.layers) != 3 or model.ops.xp is not numpy:
         return None
     extract, _, side_by_side = embed.layers
-    mix = mixed.layers[0]
-    attrs = extract.attrs["columns"] if extract.name == EXTRACT_FEATURES else [""]
+    mix, attrs = mixed.layers[0], extract.attrs["columns"]
     if mix.name != MAXOUT_NORM or any(isinstance(attr, str) for attr in attrs):
         return None
     hashed: list[tuple[int, int, int]] = []
