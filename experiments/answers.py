@@ -30,23 +30,32 @@ TABLES = "../results/tables"
 
 
 class Contrast(NamedTuple):
-    """Arms compared with others: the difference on a corpus is the mean over pairs."""
+    """Arms compared with others: the difference on a corpus is the mean over pairs.
+
+    vectors (Mapping[str, str]): The static vectors of each data set, of both arms.
+    against_none (bool): Whether only the first arm has the vectors.
+    """
 
     label: str
     pairs: Sequence[tuple[str, str]]
     datasets: Sequence[str]
     score: str = "dev_f"
     vectors: Mapping[str, str] = MappingProxyType({})
+    against_none: bool = False
 
     def cells(self) -> list[list[tuple[Cell, Cell]]]:
         """Return the pairs of cells of each data set."""
+        of_base = {} if self.against_none else self.vectors
         return [
-            [(self._cell(name, arm), self._cell(name, base)) for arm, base in self.pairs]
+            [
+                (
+                    Cell(name, arm, self.score, self.vectors.get(name, "")),
+                    Cell(name, base, self.score, of_base.get(name, "")),
+                )
+                for arm, base in self.pairs
+            ]
             for name in self.datasets
         ]
-
-    def _cell(self, dataset: str, arm: str) -> Cell:
-        return Cell(dataset, arm, self.score, self.vectors.get(dataset, ""))
 
 
 class Question(NamedTuple):
@@ -177,7 +186,12 @@ QUESTIONS = (
     ),
     Question(
         "Static vectors?",
-        (_one("with vectors", "vectors_own", "vectors_none", (ES, NL, WNUT), "test_f"),),
+        (
+            _one("with vectors", "vectors_own", "vectors_none", (ES, NL, WNUT), "test_f"),
+            Contrast(
+                "the report's, with vectors", [(HASH, HASH)], (*VECTORS,), "test_f", VECTORS, True
+            ),
+        ),
         "the vectors of your language",
         "static-vectors",
     ),
