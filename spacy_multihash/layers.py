@@ -1,14 +1,19 @@
 """The public layers, under the import name that the docs promise."""
 
 from .common.nodes import Pinned
-from .compute.hashing import default_seed, default_seeds, importance_seed, spacy_seeds
+from .compute.hashing import (
+    default_seed,
+    default_seeds,
+    distinct_rows,
+    importance_seed,
+    spacy_seeds,
+)
 from .compute.maxout_norm import MaxoutNorm
 from .embed.embed_docs import require_vectors
 from .embed.multi_embed import multi_embed
 from .embed.ngrams import extract_ngrams, ngram_name, reduce_ngrams
 from .embed.rows import MAX_ROWS, UNKNOWN_ROW, Symbols, hash_rows, lookup_rows
 from .embed.table_embed import TableEmbed
-from .embed.unique_tokens import distinct_rows
 from .embed.weighted_embed import WeightedTableEmbed, unit_importance, weighted_embed
 from .embed.with_token_types import with_token_types
 from .encode.iterated_dilated_encoder import (

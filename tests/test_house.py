@@ -28,7 +28,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     # Its callbacks and its command hand corpora, vocabs and tables to the arithmetic of vectors.
     "tables": ("corpus", "embed", "vectors"),
     "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition", "vectors"),
-    "inspection": ("corpus", "embed", "encode", "ner", "tables"),
+    "inspection": ("compute", "corpus", "embed", "encode", "ner", "tables"),
     # What `fit` adds to other commands: training with checkpoints, scores and the report.
     "fit": ("corpus", "inspection", "scale"),
     "vectors": ("compute",),

@@ -1,4 +1,4 @@
-"""Hashing with MurmurHash3 x64 128-bit: seeds of hash functions, and ids of word n-grams."""
+"""Seeds of hash functions (MurmurHash3 x64 128-bit), ids of word n-grams, and equal rows."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -180,3 +180,13 @@ def _mix(h: Array) -> Array:
 
 def _rotate(h: Array, bits: int) -> Array:
     return (h << numpy.uint64(bits)) | (h >> numpy.uint64(64 - bits))
+
+
+def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Group equal rows: ids (N, C) uint64 -> the first of each group (U,), groups of rows (N,)."""
+    kernels = kernels_for(ids)
+    if kernels is not None:
+        return kernels.distinct_rows(numpy.ascontiguousarray(ids))
+    _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
+    order = first.argsort()  # by first occurrence, so that unique rows keep their order
+    return first[order], order.argsort()[group_of.reshape(-1)].astype("int32")

@@ -11,7 +11,7 @@ from thinc.api import Model
 
 from ..common.nodes import Pinned
 from ..common.types import Array, DocLike
-from ..compute.dispatch import kernels_for
+from ..compute.hashing import distinct_rows
 from .features import (
     NO_STRING,
     Feature,
@@ -169,16 +169,6 @@ def _unknown_symbols(doc: Any, name: str) -> numpy.ndarray:  # noqa: ANN401 (a D
     if hasattr(doc, "unknown_symbols"):
         return doc.unknown_symbols(name)
     return numpy.zeros(len(doc), dtype="uint64")
-
-
-def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Group equal rows: ids (N, C) uint64 -> the first of each group (U,), groups of rows (N,)."""
-    kernels = kernels_for(ids)
-    if kernels is not None:
-        return kernels.distinct_rows(numpy.ascontiguousarray(ids))
-    _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
-    order = first.argsort()  # by first occurrence, so that unique rows keep their order
-    return first[order], order.argsort()[group_of.reshape(-1)].astype("int32")
 
 
 # The features of models, for tools

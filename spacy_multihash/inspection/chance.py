@@ -11,7 +11,7 @@ from typing import Optional
 
 import numpy
 
-from ..embed.unique_tokens import distinct_rows
+from ..compute.hashing import distinct_rows
 
 
 def unreached_by_chance(num_rows: int, num_draws: int) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from typing import Literal, Optional
 
 import numpy
 
+from ..compute.hashing import distinct_rows
 from ..compute.quantization import scales_of, to_bytes, to_half, widen
 from .table import ATTR_NAMES, VectorTable, word_keys
 
@@ -198,10 +199,9 @@ def _share_rows(merged: VectorTable, tables: Sequence[VectorTable]) -> VectorTab
     if any(table.floret is not None for table in tables):
         return merged
     found = [(table, table.find(merged.keys)) for table in tables]
-    rows = numpy.stack([numpy.where(at < 0, -1, table.rows[at]) for table, at in found])
-    _, first, group = numpy.unique(rows, axis=1, return_index=True, return_inverse=True)
-    order = numpy.argsort(first)  # the words' order
-    return replace(merged, data=merged.data[first[order]], rows=numpy.argsort(order)[group.ravel()])
+    rows = numpy.stack([numpy.where(at < 0, -1, table.rows[at]) for table, at in found], axis=1)
+    first, row_of = distinct_rows(rows.astype("uint64"))
+    return replace(merged, data=merged.data[first], rows=row_of.astype("int64"))
 
 
 def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> VectorTable:
