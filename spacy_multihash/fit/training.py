@@ -82,9 +82,8 @@ def train(
     state = _State(nlp, optimizer)
     if checkpoint.is_file():
         state.load(checkpoint)
-    history, dropouts = state.history, _endless(training["dropout"])
+    history = state.history
     for _ in range(history.step + 1):
-        next(dropouts)
         optimizer.step_schedules()
     limits = training["patience"], training["max_steps"]
     losses: dict[str, float] = {}
@@ -96,7 +95,7 @@ def train(
         history.step += 1
         if training["before_update"]:
             training["before_update"](nlp, {"step": history.step, "epoch": epoch})
-        _update(nlp, batch, next(dropouts), losses, training)
+        _update(nlp, batch, losses, training)
         optimizer.step_schedules()
         if history.step % training["eval_frequency"] == 0:
             with nlp.use_params(optimizer.averages or {}):
@@ -117,18 +116,14 @@ def train(
 
 
 def _update(
-    nlp: Language,
-    batch: Sequence[Example],
-    dropout: float,
-    losses: dict[str, float],
-    training: dict[str, Any],
+    nlp: Language, batch: Sequence[Example], losses: dict[str, float], training: dict[str, Any]
 ) -> None:
     """Take a step, as spaCy's loop does."""
     frozen, annotating = training["frozen_components"], training["annotating_components"]
     for part in subdivide_batch(batch, training["accumulate_gradient"]):
         nlp.update(
             part,
-            drop=dropout,
+            drop=training["dropout"],
             losses=losses,
             sgd=False,  # type: ignore[arg-type]  # as in spaCy's loop: no step yet
             exclude=frozen,
@@ -142,13 +137,6 @@ def _update(
 def _save(nlp: Language, folder: Path, before_to_disk: Optional[Callable]) -> None:
     with replacing_folder(folder.resolve()) as new:
         (before_to_disk(nlp) if before_to_disk else nlp).to_disk(new)
-
-
-def _endless(dropout: Any) -> Iterator[float]:  # noqa: ANN401 (a number or a schedule)
-    if isinstance(dropout, (int, float)):
-        while True:
-            yield dropout
-    yield from dropout
 
 
 class _State:
