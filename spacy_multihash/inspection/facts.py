@@ -43,11 +43,7 @@ class VectorFacts:
 class CorpusFacts:
     """The facts that settings are recommended by."""
 
-    train_docs: int
     train_tokens: int
-    train_entities: int
-    dev_tokens: int
-    dev_entities: int
     shaped: float  # tokens of TRAIN with a capital or a digit; SHAPE of others is their length
     features: dict[str, FeatureFacts]
     vectors: Optional[VectorFacts] = None  # if there are vectors
@@ -80,11 +76,7 @@ def count_facts(
         for name, table in tables.items()
     }
     return CorpusFacts(
-        train_docs=in_train.docs,
         train_tokens=in_train.tokens,
-        train_entities=in_train.entities,
-        dev_tokens=in_dev.tokens,
-        dev_entities=in_dev.entities,
         shaped=_shaped_share(tables["SHAPE"], vocab),
         features=features,
         vectors=_vector_facts(dev, vocab) if len(vocab.vectors) else None,
@@ -95,7 +87,6 @@ def count_facts(
 class _Tally:
     """The counts of a corpus: sizes, and unknown symbols of each feature."""
 
-    docs: int = 0
     tokens: int = 0
     entities: int = 0
     unknown_tokens: Counter[str] = field(default_factory=Counter)
@@ -113,7 +104,6 @@ def _tally(what: str, read: ExampleReader, tables: Mapping[str, Table]) -> _Tall
             for start, each in zip(starts.tolist(), examples, strict=False)
             for span in each.get_aligned_spans_y2x(each.y.ents)
         ]
-        tally.docs += len(docs)
         tally.tokens += int(starts[-1])
         tally.entities += len(spans)
         for name, table in tables.items() if starts[-1] else ():

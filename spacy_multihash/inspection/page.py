@@ -29,10 +29,9 @@ p { margin: 0.5rem 0; max-width: 44rem; }
 .facts { display: flex; flex-wrap: wrap; gap: 0.6rem 2.5rem; margin: 1rem 0; }
 .facts dt { color: var(--soft); font-size: 0.9rem; }
 .facts dd { font-size: 1.25rem; font-weight: 600; margin: 0; }
-.soft, caption, figcaption { color: var(--soft); font-size: 0.9rem; }
+.soft, figcaption { color: var(--soft); font-size: 0.9rem; }
 .scroll { margin: 0.7rem 0; overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.95rem; }
-caption { padding-bottom: 0.3rem; text-align: left; }
 th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.9rem 0.25rem 0; text-align: left;
   vertical-align: top; }
 th { font-weight: 600; }
@@ -76,14 +75,9 @@ class Html(str):
 Part = Union[str, Html]
 
 
-def to_html(part: Part) -> Html:
-    """Return HTML as it is, and any other text escaped."""
-    return part if isinstance(part, Html) else Html(escape(part))
-
-
 def join(*parts: Part) -> Html:
     """Concatenate parts, with plain strings escaped."""
-    return Html("".join(map(to_html, parts)))
+    return Html("".join(part if isinstance(part, Html) else escape(part) for part in parts))
 
 
 def tag(name: str, *parts: Part, class_: str = "") -> Html:
@@ -103,7 +97,7 @@ def details(summary: str, *parts: Part) -> Html:
 
 
 def html_table(
-    header: Sequence[Part], rows: Sequence[Sequence[Part]], *, caption: str = "", aligns: str = "l"
+    header: Sequence[Part], rows: Sequence[Sequence[Part]], *, aligns: str = "l"
 ) -> Html:
     """Make a table, which scrolls by itself on a narrow screen. The first column has row headers.
 
@@ -120,8 +114,7 @@ def html_table(
 
     head = tag("thead", line("th", header))
     body = tag("tbody", *(line("td", row) for row in rows))
-    table = tag("table", tag("caption", caption) if caption else "", head, body)
-    return Html(f'<div class="scroll" tabindex="0">{table}</div>')
+    return Html(f'<div class="scroll" tabindex="0">{tag("table", head, body)}</div>')
 
 
 def share_bar(share: float) -> Html:
@@ -184,15 +177,11 @@ def line_chart(
     )
 
 
-def render_page(title: str, *parts: Part, lang: str = "en") -> bytes:
-    """Make a page, UTF-8. Plain strings become paragraphs.
-
-    title (str): Its title and heading.
-    lang (str): The language of the page itself.
-    """
+def render_page(title: str, *parts: Part) -> bytes:
+    """Make a page, UTF-8. Plain strings become paragraphs."""
     body = join(tag("h1", title), *map(_block, parts))
     page = f"""<!DOCTYPE html>
-<html lang="{escape(lang)}">
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -33,8 +33,7 @@ DEV = read(
 
 def test_what_train_lacks_of_dev_is_counted() -> None:
     facts = count_facts(TRAIN, DEV, ATTRS, NLP.vocab)
-    sizes = (facts.train_docs, facts.train_tokens, facts.train_entities)
-    assert (*sizes, facts.dev_tokens, facts.dev_entities) == (2, 5, 2, 6, 3)
+    assert facts.train_tokens == 5
     assert facts.shaped == pytest.approx(3 / 5)
     assert facts.vectors is None
     assert facts.features == {

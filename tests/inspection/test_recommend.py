@@ -35,11 +35,7 @@ def make_facts(symbols: dict[str, int] = SYMBOLS, **others: Any) -> CorpusFacts:
     for name, changes in others.pop("features", {}).items():
         features[name] = replace(features[name], **changes)
     values = {
-        "train_docs": 1000,
         "train_tokens": 200_000,
-        "train_entities": 2000,
-        "dev_tokens": 10_000,
-        "dev_entities": 500,
         "shaped": 0.2,
         **others,
     }
