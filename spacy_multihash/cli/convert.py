@@ -1,7 +1,7 @@
 """`python -m spacy multihash convert`: convert your own corpus to .spacy files."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
@@ -28,7 +28,7 @@ from ..corpus.convert import (
     read_source,
     split_items,
 )
-from ..corpus.read import write_corpora
+from ..corpus.read import text_labels, write_corpora
 from ..corpus.texts import CsvLayout
 from ._util import check_file_output, check_writable, failing, msg, show_table
 
@@ -54,14 +54,12 @@ class Counts:
     entities: Counter[str] = field(default_factory=Counter)
     cats: Counter[str] = field(default_factory=Counter)
 
-    def watch(self, docs: Iterable[Doc]) -> Iterator[Doc]:
-        """Yield the docs, and count them."""
-        for doc in docs:
-            self.docs += 1
-            self.tokens += len(doc)
-            self.entities.update(ent.label_ for ent in doc.ents)
-            self.cats.update(label for label, share in doc.cats.items() if share >= 0.5)
-            yield doc
+    def add(self, doc: Doc) -> None:
+        """Count a doc."""
+        self.docs += 1
+        self.tokens += len(doc)
+        self.entities.update(ent.label_ for ent in doc.ents)
+        self.cats.update(text_labels(doc.cats))
 
 
 @dataclass(frozen=True)
@@ -182,17 +180,19 @@ def convert(
     hint = source.hint(nlp) if isinstance(source, TaggedTokens) else ""
     if shares is not None and len(source) == 1 and hint:
         raise ValueError(f"There is 1 document, which --split can't part. {hint}")
-    everything = range(len(source))
-    parts = {names[0]: [*everything]}
+    items = range(len(source))
+    parts = {names[0]: [*items]}
     if shares is not None:
-        parts = split_items(everything, shares, seed, source.words)
+        parts = split_items(items, shares, seed, source.words)
     counts, bins = {}, {}
     with tqdm(
         total=len(source), desc="Converting", unit=" docs", leave=False, disable=None
     ) as progress:
         for name, places in parts.items():
             counts[name], bins[name] = Counts(), DocBin()
-            for doc in counts[name].watch(source.make_doc(i, nlp) for i in places):
+            for i in places:
+                doc = source.make_doc(i, nlp)
+                counts[name].add(doc)
                 bins[name].add(doc)
                 progress.update()
     if isinstance(source, AnnotatedTexts) and source.has_spans:

@@ -430,8 +430,7 @@ def _annotated_texts(path: Path, format_: Format, reading: Reading) -> Annotated
 def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
     """Raise ValueError if labels of texts look like something else."""
     some = ", ".join(map(repr, labels[:3]))
-    tags = [label for label in labels if re.fullmatch(r"O|[BILUESMW]-\S+", label)]
-    if tags and len(tags) == len(labels) and tags != ["O"]:
+    if labels and labels != ["O"] and all(map(is_tag, labels)):
         raise ValueError(
             f"{path}: expected labels of texts, found tags of tokens: {some}. Write a token and "
             "its tag on each line, as CoNLL, with blank lines between sentences."

@@ -64,6 +64,11 @@ def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
             yield met
 
 
+def text_labels(cats: Mapping[str, float]) -> set[str]:
+    """Return the labels of a whole text, the labels with a share of at least a half."""
+    return {label for label, share in cats.items() if share >= 0.5}
+
+
 def open_doc_bin(path: Path) -> DocBin:
     """Read a .spacy file, without making its docs yet. Raises ValueError."""
     try:

@@ -23,6 +23,7 @@ from ..common.types import Counts, DocLike
 from ..embed.features import Feature, parse_feature
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
+from .read import text_labels
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 _BATCH = 2**14  # rows of vectors that are copied at a time
@@ -144,7 +145,7 @@ def count_split(
         counts.ent_lens.update(map(len, ents))
         counts.labels.update(ent.label_ for ent in ents)
         counts.entities.update(map(matching.key, ents))
-        counts.cats.update(label for label, share in doc.cats.items() if share >= 0.5)
+        counts.cats.update(text_labels(doc.cats))
         words.update(count_symbols([doc], {"ORTH": ORTH})["ORTH"])
         counts.missing += int((doc.to_array(ENT_IOB) == 0).sum())
         counts.count_sentences(doc, wanted)

@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..corpus.evaluation import KnownEntities, Scores, annotate, evaluate_entities, predict
+from ..corpus.read import text_labels
 from ..inspection.errors import entities_of
 
 # Bootstrap samples of an interval, and how many to draw at once.
@@ -113,19 +114,15 @@ def _predict_labels(
     is_exclusive = has_exclusive_labels(example.reference.cats for example in examples)
     for example in examples:
         doc = example.predicted
-        found = _labels(doc.cats)
+        found = text_labels(doc.cats)
         if is_exclusive and doc.cats:
             found = {max(doc.cats, key=doc.cats.__getitem__)}
-        yield doc, _labels(example.reference.cats), found
+        yield doc, text_labels(example.reference.cats), found
 
 
 def has_exclusive_labels(cats: Iterable[Mapping[str, float]]) -> bool:
     """Return whether each text has one label."""
-    return all(len(_labels(of_text)) == 1 for of_text in cats)
-
-
-def _labels(cats: Mapping[str, float]) -> set[str]:
-    return {label for label, score in cats.items() if score >= 0.5}
+    return all(len(text_labels(of_text)) == 1 for of_text in cats)
 
 
 def _scores(prf: PRFScore, per_label: Optional[Mapping[str, Scores]] = None) -> Scores:

@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from spacy.tokens import Doc
 
-from ..corpus.conll import DOCSTART
 from ..corpus.convert import split_items
+from ..corpus.read import text_labels
 from ..corpus.statistics import CorpusStats
-from ..corpus.texts import read_lines
 from .report import labels_of
 from .run import Options
 
@@ -26,22 +24,15 @@ def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, lis
         return dict(docs)
     number = len(docs["train"])
     if number < MIN_DOCS:
+        has_sentences = any(token.is_sent_start for doc in docs["train"] for token in doc[1:])
+        advice = " To make a document of each sentence of CoNLL: convert --docs sentences"
         raise ValueError(
             f"{options.data} has {number} {'document' if number == 1 else 'documents'}, and fit "
             f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test."
-            f"{_by_sentence(options.data)}"
+            f"{advice if has_sentences else ''}"
         )
     parts = split_items(docs["train"], shares, options.seed, _words)
     return {**docs, **parts}
-
-
-def _by_sentence(path: Path) -> str:
-    """Say how to make more documents, if -DOCSTART- lines separate them."""
-    if path.suffix == ".spacy" or not path.is_file():
-        return ""
-    has_marks = any(line.startswith(DOCSTART) for _, line in read_lines(path))
-    advice = " To make a document of each sentence of CoNLL: convert --docs sentences"
-    return advice if has_marks else ""
 
 
 def _words(doc: Doc) -> tuple[str, ...]:
@@ -51,9 +42,9 @@ def _words(doc: Doc) -> tuple[str, ...]:
 def check_docs(docs: Mapping[str, Sequence[Doc]], options: Options) -> None:
     """Raise ValueError for splits without annotations, or if all texts have the same label."""
     given = {"train": options.data, "dev": options.dev, "test": options.test}
-    what, other = ("labels of texts", "entities") if options.textcat else ("entities", "labels")
+    expected, other = ("labels of texts", "entities") if options.textcat else ("entities", "labels")
     for name, of_split in docs.items():
-        has_labels = any(_labels(doc) for doc in of_split)
+        has_labels = any(text_labels(doc.cats) for doc in of_split)
         has_entities = any(doc.ents for doc in of_split)
         if has_labels if options.textcat else has_entities:
             continue
@@ -64,16 +55,12 @@ def check_docs(docs: Mapping[str, Sequence[Doc]], options: Options) -> None:
             advice = f"It has {other}: did you mean that? {fix}."
         else:
             advice = "Give a corpus that is annotated."
-        raise ValueError(f"{given[name] or f'The split {name}'} has no {what}. {advice}")
-    labels = {label for doc in docs["train"] for label in _labels(doc)}
+        raise ValueError(f"{given[name] or f'The split {name}'} has no {expected}. {advice}")
+    labels = {label for doc in docs["train"] for label in text_labels(doc.cats)}
     if options.textcat and len(labels) < 2:
         raise ValueError(
             f"All texts of {options.data} have the label {labels.pop()}. Give at least two labels."
         )
-
-
-def _labels(doc: Doc) -> list[str]:
-    return [label for label, score in doc.cats.items() if score >= 0.5]
 
 
 def rare_labels(stats: CorpusStats) -> list[str]:
