@@ -112,7 +112,7 @@ def show_table(
     """
     if rows:
         typer.echo(f"\n{f' {title} ':=^{msg.line_max}}")  # wasabi's divider is always bold
-        sides = aligns.lower().ljust(len(header), "r")[: len(header)]
+        sides = aligns.ljust(len(header), "r")[: len(header)]
         msg.table(rows, header=header, divider=True, aligns=[*sides])
 
 
@@ -152,12 +152,9 @@ def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
 
 def new_figure(height: float) -> "Figure":
     """Make a figure of 8 inches times a height. matplotlib, an extra, is imported when needed."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, height), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return Figure(figsize=(8, height), dpi=150, layout="constrained")
 
 
 def save_figure(figure: "Figure", path: Path) -> None:
@@ -174,19 +171,18 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
     Without workers and dask, or with one worker, this process does all. Raises ValueError for
     both, and the errors of `open_cluster`.
     """
-    if dask is None:
-        if workers in (None, 1):
-            yield Here()
-        else:
-            with closing(Processes(workers or 1)) as processes:
-                yield processes
-        return
-    if workers is not None:
-        raise ValueError("Give either a number of workers or the address of a Dask scheduler.")
-    from ..scale.cluster import open_cluster
+    if dask is not None:
+        if workers is not None:
+            raise ValueError("Give either a number of workers or the address of a Dask scheduler.")
+        from ..scale.cluster import open_cluster
 
-    with open_cluster(dask) as cluster:
-        yield cluster
+        with open_cluster(dask) as cluster:
+            yield cluster
+    elif workers is None or workers == 1:
+        yield Here()
+    else:
+        with closing(Processes(workers)) as processes:
+            yield processes
 
 
 def import_code(path: Optional[Path]) -> None:

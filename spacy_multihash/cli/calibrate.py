@@ -139,16 +139,13 @@ def find_recognizer(nlp: Language, component: Optional[str]) -> str:
     if component is None and len(names) > 1:
         raise ValueError(f"Several components give probabilities. Give --component {names[0]}.")
     if not names:
+        disabled = f" (disabled: {', '.join(nlp.disabled)})" if nlp.disabled else ""
         raise ValueError(
             f"The pipeline has no component of {' or '.join(_FACTORIES)}; it has: "
-            f"{', '.join(nlp.pipe_names) or 'none'}{_disabled(nlp)}. accelerate makes a batch_ner "
-            "of spaCy's ner."
+            f"{', '.join(nlp.pipe_names) or 'none'}{disabled}. accelerate makes a batch_ner of "
+            "spaCy's ner."
         )
     return component or names[0]
-
-
-def _disabled(nlp: Language) -> str:
-    return f" (disabled: {', '.join(nlp.disabled)})" if nlp.disabled else ""
 
 
 def calibrate(

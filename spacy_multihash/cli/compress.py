@@ -23,7 +23,7 @@ from ..compute.quantization import Precision
 from ..corpus.evaluation import annotate, score
 from ..corpus.read import model_examples
 from ..pipelines.compare import largest_change, shares_kept, tokens_per_second
-from ..pipelines.compress import LeftOut, Precisions, check_compressible, compress, kept_bytes
+from ..pipelines.compress import LeftOut, Precisions, compress, kept_bytes
 from ..scale.workers import ItemError, Processes
 from ._util import (
     CODE,
@@ -92,10 +92,6 @@ class Report:
     predictions: Optional[Predictions]
     kept_bytes: Mapping[str, int]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return all figures."""
-        return {**asdict(self), "left_out": self.left_out._asdict()}
-
 
 def compress_cli(
     model: str = MODEL,
@@ -145,7 +141,7 @@ def compress_cli(
             code=code,
         )
         if report_path is not None:
-            write_json(report_path, report.as_json())
+            write_json(report_path, asdict(report))
     show_report(report)
     msg.good(f"Wrote the pipeline to {output}")
 
@@ -169,7 +165,6 @@ def compress_pipeline(
     """
     check_folder_output(output, model, data, code, force=force)
     nlp = load_pipeline(model)
-    check_compressible(nlp)
     stream = None if data is None else model_examples(nlp, data)
     with replacing_folder(output.resolve()) as new:
         left_out = compress(nlp, new, precisions, keep_strings=keep_strings)

@@ -280,7 +280,6 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
             f"{title}: {explanation.probability:.3f}{suffix}",
             ("token", *explanation.features, "all"),
             rows,
-            aligns="L",
         )
         msg.text(completeness_text(explanation))
     if explanations:

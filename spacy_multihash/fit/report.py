@@ -83,7 +83,11 @@ def render_report(report: Report) -> bytes:
         report.title,
         Html(tag("p", report.about, class_="soft")),
         _headline(report.ours),
-        section("Scores", scores_table(report.ours.scores), _about_scores(report.ours.scores)),
+        section(
+            "Scores",
+            html_table(SCORES_HEADER, score_rows(report.ours.scores)),
+            _about_scores(report.ours.scores),
+        ),
         _comparison(report.ours, report.baseline) if report.baseline else "",
         section("Training", _curve(report), *report.notes),
         section("Labels", labels_table(report.ours.scores, report.stats)),
@@ -153,11 +157,6 @@ def _interval(scores: SplitScores) -> str:
 
 
 SCORES_HEADER = ("", "gold", "P", "R", "F1", "95 % interval")
-
-
-def scores_table(scores: Mapping[str, SplitScores]) -> Html:
-    """Make a table of the scores."""
-    return html_table(SCORES_HEADER, score_rows(scores))
 
 
 def _headline(ours: Arm) -> Html:

@@ -19,7 +19,6 @@ from spacy.tokens import Doc
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 
-from ..common.checks import check_whole
 from ..corpus.evaluation import KnownEntities
 from ..embed.find import hashes_symbols
 from ..embed.unique_tokens import Column
@@ -140,7 +139,6 @@ def explain(
     keys (Sequence[tuple[Key, bool]]): The entities, and whether the pipeline finds them.
     window (int): How many tokens to look at on either side.
     """
-    check_whole("explain", "window", window, 0)
     texts = tuple(token.text_with_ws for token in doc)
     return (_explain_one(explained, doc, texts, key, found, window) for key, found in keys)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 import numpy
 import srsly
@@ -225,7 +225,8 @@ _WHERE, _ADVICE = "compress", "Give another one."
 _SPACY_VECTORS = "spacy.Vectors.v1"
 
 
-class LeftOut(NamedTuple):
+@dataclass(frozen=True)
+class LeftOut:
     """The parts that a compressed pipeline leaves out."""
 
     rows: int  # rows of vectors without a key
