@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Optional, Union
+from typing import Any, Optional, Union
 
 import numpy
 import srsly
@@ -17,10 +17,9 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
-from ..common.checks import CHANGE_IT, check_choice, check_flag
 from ..common.files import replacing_file, unpack
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
-from ..compute.quantization import PRECISIONS, Precision
+from ..compute.quantization import Precision
 from ..embed.vector_tables import PREFIX
 from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
 from .packed_arrays import pack_array
@@ -48,11 +47,6 @@ class Precisions:
     def of(self, parameter: str) -> Precision:
         """Return the precision of a layer's parameter, by its name."""
         return self.tables if parameter == _TABLE else self.weights
-
-    def check(self, where: str, advice: str) -> None:
-        """Raise ValueError if a precision is unknown."""
-        for name, value in vars(self).items():
-            check_choice(where, name, value, PRECISIONS, advice=advice)
 
 
 def compress_folder(
@@ -221,7 +215,6 @@ def _ids_of_bytes(value: bytes) -> Iterator[int]:
         yield from _ids(content)
 
 
-_WHERE, _ADVICE = "compress", "Give another one."
 _SPACY_VECTORS = "spacy.Vectors.v1"
 
 
@@ -247,11 +240,9 @@ def compress(
     precisions (Precisions): The precision of numbers in the files.
     keep_strings (bool): Whether to keep all strings.
 
-    Raises ValueError for a pipeline without components, for an unknown precision, and for numbers
-    that aren't finite, or out of float16's range. Then some files are left behind.
+    Raises ValueError for a pipeline without components, and for numbers that aren't finite, or out
+    of float16's range. Then some files are left behind.
     """
-    precisions.check(_WHERE, _ADVICE)
-    check_flag(_WHERE, "keep_strings", keep_strings, advice=_ADVICE)
     check_compressible(nlp)
     folder = Path(folder)
     type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed
@@ -302,9 +293,9 @@ def _name(section: object, key: str) -> object:
 
 
 def make_keep_compressed_v1(
-    vectors: Literal["float16", "int8", "float32"] = "int8",
-    tables: Literal["float16", "int8", "float32"] = "int8",
-    weights: Literal["float16", "int8", "float32"] = "float16",
+    vectors: Precision = "int8",
+    tables: Precision = "int8",
+    weights: Precision = "float16",
     after_creation: Optional[Callable[[Language], Language]] = None,
 ) -> Callable[[Language], Language]:
     """Make the callback for [nlp.after_creation] that keeps a compressed pipeline small when saved.
@@ -315,11 +306,8 @@ def make_keep_compressed_v1(
     vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,
         and of all other weights: "float16", "int8" or "float32".
     after_creation (Optional[Callable]): The callback that the config had before.
-
-    Raises ValueError if a precision is unknown.
     """
     precisions = Precisions(vectors, tables, weights)
-    precisions.check(KEEP_COMPRESSED, CHANGE_IT)
 
     def keep_compressed(nlp: Language) -> Language:
         if after_creation is not None:
