@@ -45,19 +45,12 @@ class CharNoise:
     alphabet (str): The characters to draw from: distinct, visible, and without the mask.
     mask_share (float): The share of the changed characters that become the mask, 0 to 1.
     mask (str): One visible character.
-
-    Raises ValueError for wrong settings.
     """
 
     level: float
     alphabet: str
     mask_share: float = MASK_SHARE
     mask: str = MASK
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        _check_settings(self.level, self.mask_share, self.mask)
-        _check_alphabet(self.alphabet, self.mask)
 
     def draw(self, size: int, generator: numpy.random.Generator) -> Changes:
         """Draw the changes of a text with `size` visible characters."""
@@ -161,10 +154,13 @@ def make_char_noise_v1(
 
     Raises ValueError for wrong settings, and the errors of `read_docs` for the corpus.
     """
+    check_unit(CHAR_NOISE, "level", level)
+    check_unit(CHAR_NOISE, "mask_share", mask_share)
+    if not (isinstance(mask, str) and len(mask) == 1 and not mask.isspace()):
+        raise setting_error(CHAR_NOISE, "mask", "one visible character", mask)
     check_unit(CHAR_NOISE, "share_of_docs", share_of_docs)
     check_whole(CHAR_NOISE, "copies", copies, 1)
     check_flag(CHAR_NOISE, "keep_original", keep_original)
-    _check_settings(level, mask_share, mask)
     if (alphabet is None) == (corpus is None):
         found = "neither" if corpus is None else "both"
         raise ValueError(f"{CHAR_NOISE}: expected alphabet or corpus, found {found}. {CHANGE_IT}")
@@ -186,13 +182,6 @@ def make_char_noise_v1(
                 yield noisy_example(example, noise(), generator)
 
     return augment
-
-
-def _check_settings(level: object, mask_share: object, mask: object) -> None:
-    check_unit(CHAR_NOISE, "level", level)
-    check_unit(CHAR_NOISE, "mask_share", mask_share)
-    if not (isinstance(mask, str) and len(mask) == 1 and not mask.isspace()):
-        raise setting_error(CHAR_NOISE, "mask", "one visible character", mask)
 
 
 def _check_alphabet(alphabet: object, mask: str) -> None:
