@@ -37,7 +37,7 @@ class Shards:
 
         If a folder has .spacy files, only these are counted, and a warning names others.
         """
-        shards = list_shards(path)
+        shards, _ = list_shards(path)
         docs = [shard for shard in shards if ending_of(shard) == DOCS]
         others = [str(shard) for shard in shards if ending_of(shard) != DOCS]
         if docs and others:

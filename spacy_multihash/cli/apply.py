@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Optional
 
 import typer
 
-from ..corpus.shards import split_shards
+from ..corpus.shards import list_shards
 from ..scale.apply import ERRORS, Application, Applied, Result, Shard, is_done
 from ..scale.source import folder_of, source_of
 from ._util import (
@@ -111,7 +111,7 @@ def prepare(
     shards, output = shards.resolve(), output.resolve()
     check_apart(output, shards, code)
     check_writable(output, "OUTPUT")
-    files, ignored = split_shards(shards)
+    files, ignored = list_shards(shards)
     source = source_of(load_pipeline, model, code)
     if not source.digest:
         load_pipeline(model)  # raises a clear error

@@ -19,18 +19,13 @@ TEXTS = (".txt", ".txt.gz")
 ENDINGS = (DOCS, JSON_LINES, f"{JSON_LINES}.gz", *TEXTS)
 
 
-def list_shards(path: Path) -> list[Path]:
-    """List the shards of a folder and its subfolders, sorted by name.
+def list_shards(path: Path) -> tuple[list[Path], Counter[str]]:
+    """List the shards of a folder and its subfolders by name, and count other files by suffix.
 
     Names that begin with a dot are skipped.
 
     Raises FileNotFoundError if there are no shards, and ValueError for a folder that occurs twice.
     """
-    return split_shards(path)[0]
-
-
-def split_shards(path: Path) -> tuple[list[Path], Counter[str]]:
-    """List shards as `list_shards` does, and count the other files by suffix."""
     others = Counter[str]()
     if path.is_file() and ending_of(path):
         return [path], others
@@ -113,17 +108,14 @@ def read_bare_shard(
 def _read_texts(
     path: Path, nlp: Language, on_error: OnError = None
 ) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
-    ending = ending_of(path)
-    if ending.startswith(JSON_LINES):
+    if ending_of(path).startswith(JSON_LINES):
         for number, line in read_json_lines(path, on_error):
             for doc in _make_doc(line, nlp, f"{path}:{number}", on_error):
                 yield doc, other_keys(line)
-    elif ending:
+    else:
         for number, text in read_lines(path, on_error):
             for doc in _make_doc(text, nlp, f"{path}:{number}", on_error):
                 yield doc, {}
-    else:
-        raise ValueError(f"{path} is no shard: expected a file that ends in {', '.join(ENDINGS)}.")
 
 
 def _make_doc(

@@ -8,7 +8,7 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 
-from spacy_multihash.corpus.shards import list_shards, read_bare_shard, read_shard, split_shards
+from spacy_multihash.corpus.shards import list_shards, read_bare_shard, read_shard
 
 NLP = spacy.blank("en")
 TEXTS = ["Anna left .", "", "Bob met Anna ."]
@@ -71,11 +71,11 @@ def test_shards_are_listed_by_name_and_hidden_ones_left_out(tmp_path: Path) -> N
         write(tmp_path / name)
     for name in ("UP.TXT", "a.md", "b.md", "none", "text.gz", ".hidden.md"):
         (tmp_path / name).touch()
-    found, others = split_shards(tmp_path)
+    found, others = list_shards(tmp_path)
     listed = [path.relative_to(tmp_path).as_posix() for path in found]
     assert listed == ["a/10.txt.gz", "a/2.jsonl", "a.spacy", "b.txt"]
     assert others == {".TXT": 1, ".md": 2, "": 1, ".gz": 1}
-    assert list_shards(tmp_path / "b.txt") == [tmp_path / "b.txt"]
+    assert list_shards(tmp_path / "b.txt") == ([tmp_path / "b.txt"], {})
 
 
 def test_link_is_followed_unless_it_leads_to_the_corpus(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_link_is_followed_unless_it_leads_to_the_corpus(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     (corpus / "b").mkdir(parents=True)
     (corpus / "a").symlink_to(tmp_path / "disk")
-    assert list_shards(corpus) == [corpus / "a" / "one.txt"]
+    assert list_shards(corpus) == ([corpus / "a" / "one.txt"], {})
     for target in (".", "b"):
         (corpus / "c").symlink_to(corpus / target)
         with pytest.raises(ValueError, match="is the same folder as .* would count more than once"):
@@ -125,7 +125,6 @@ DAMAGED.spaces[2] = DAMAGED.spaces[2][:1]
         ("one.txt.gz", b"", 0, "txt.gz is cut off or damaged after line 0 .it has no bytes"),
         ("one.spacy", b"\x00\x01", 0, "spacy is cut off, or no .spacy file"),
         ("one.spacy", DAMAGED.to_bytes(), 2, "spacy: document 3 is damaged"),
-        ("one.csv", b"a,b\n", 0, "csv is no shard: expected a file that ends in .spacy"),
     ],
 )
 def test_damage_is_told_with_file_and_line_when_it_is_reached(
