@@ -9,9 +9,10 @@ import typer
 from spacy.vocab import Vocab
 
 from ..corpus.read import read_docs
+from ..corpus.texts import read_lines
 from ..embed.features import attr_id
 from ..vectors import reduce
-from ..vectors.align import accuracy, alike_vectors, pair_vectors, procrustes, read_pairs
+from ..vectors.align import accuracy, alike_vectors, pair_vectors, procrustes
 from ..vectors.files import (
     is_codes,
     read_table,
@@ -70,6 +71,8 @@ def align_cli(
     dictionary: Optional[Path] = typer.Option(
         None,
         "--dictionary",
+        exists=True,
+        dir_okay=False,
         help="File with a word of IN and of TARGET on each line. Default: words spelled alike",
     ),
     lang: Optional[str] = _LANG,
@@ -142,6 +145,7 @@ def pca_cli(
     words: Optional[Path] = typer.Option(
         None,
         "--words",
+        exists=True,
         help="Estimate on these words: a file with a word a line, or a corpus (.spacy file or "
         "folder). Default: all words of IN. A floret table needs them",
     ),
@@ -167,6 +171,7 @@ def prune_cli(
     words: Path = typer.Option(
         ...,
         "--words",
+        exists=True,
         help="Words to keep: a file with a word a line, or a corpus (.spacy file or folder)",
     ),
     first: int = typer.Option(
@@ -255,17 +260,35 @@ def _read(
     return [read_table(source, lang) for source in sources]
 
 
+def read_pairs(path: Path) -> list[tuple[str, str]]:
+    """Read pairs of words, a pair on each line, separated by tabs or blanks. Skips blank lines.
+
+    Raises ValueError if a line isn't UTF-8, doesn't have two words, or repeats a pair.
+    """
+    pairs: dict[tuple[str, ...], int] = {}
+    for number, line in read_lines(path):
+        words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
+        if not any(words):
+            continue
+        pair = tuple(words)
+        if len(words) != 2 or not all(words) or pair in pairs:
+            problem = f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
+            raise ValueError(
+                f"{path}, line {number}: expected two words, separated by a tab, got {problem}. "
+                "Correct or remove the line."
+            )
+        pairs[pair] = number
+    if not pairs:
+        raise ValueError(f"{path} has no pairs. Write two words on each line.")
+    return [(word, other) for word, other in pairs]
+
+
 def _read_words(path: Path) -> list[str]:
     """Read the distinct words of a corpus, or of a file with a word a line, in their order."""
     if path.is_dir() or path.suffix == ".spacy":
         words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
-    elif not path.is_file():
-        raise FileNotFoundError(f"There is no file of words, and no corpus, at {path}.")
     else:
-        try:
-            words = [line.rstrip("\r") for line in path.read_text("utf-8-sig").split("\n")]
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} must be UTF-8, with one word a line: {error}") from error
+        words = [line for _, line in read_lines(path)]
     words = list(dict.fromkeys(filter(None, words)))
     if not words:
         raise ValueError(f"There are no words in {path}. Check the path.")

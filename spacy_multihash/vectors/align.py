@@ -1,7 +1,6 @@
 """Map a table into the space of another table, by pairs of words (Procrustes)."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple, Optional
 
 import numpy
@@ -78,36 +77,6 @@ def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
         for y, x in zip(mapped, X[held_out], strict=True)
     ]
     return Accuracy(float(numpy.mean(nearest)), len(held_out), len(candidates))
-
-
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Read pairs of words, a pair on each line, separated by tabs or blanks. Skips blank lines.
-
-    Raises FileNotFoundError, or ValueError if a line doesn't have two words, or if a pair is
-    repeated.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file of pairs at {path}. Check the path.")
-    pairs: dict[tuple[str, ...], int] = {}
-    try:
-        lines = path.read_text("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8: {error}. Convert the file.") from error
-    for number, line in enumerate(lines, start=1):
-        words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
-        if not any(words):
-            continue
-        pair = tuple(words)
-        if len(words) != 2 or not all(words) or pair in pairs:
-            problem = f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
-            raise ValueError(
-                f"{path}, line {number}: expected two words, separated by a tab, got {problem}. "
-                "Correct or remove the line."
-            )
-        pairs[pair] = number
-    if not pairs:
-        raise ValueError(f"{path} has no pairs. Write two words on each line.")
-    return [(word, other) for word, other in pairs]
 
 
 def pair_vectors(

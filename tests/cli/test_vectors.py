@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 from spacy.training.initialize import load_vectors_into_model
 from spacy.vocab import Vocab
 
+from spacy_multihash.cli.vectors import read_pairs
 from spacy_multihash.vectors.files import read_table
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
@@ -96,7 +97,6 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
         (("pca", "floret", "--width", 3), "a floret table, which has no list of words"),
         (("pca", "huge", "--width", 3), "computed for out must have finite numbers, but row"),
         (("pca", "nowhere", "--width", 3), "There are no vectors at nowhere"),
-        (("pca", "in", "--width", 3, "--words", "nowhere.txt"), "There is no file of words"),
         (("pca", "in", "--width", 3, "--words", "empty.txt"), "There are no words in empty.txt"),
         (("pca", "in", "--width", 3, "--words", "other.txt"), "in has none of the 2 words, such"),
         (("pca", "in", "--width", 3, "--lang", "nolanguage"), "Can't import language nolanguage"),
@@ -250,3 +250,31 @@ def test_floret_is_merged_at_the_words_of_others(folder: Path) -> None:
     write_lines(folder / "as_words.txt", loaded(folder / "floret"))
     ok("merge", "as_words.txt", "in", "expected", "--width", 10)
     numpy.testing.assert_allclose(loaded(folder / "out"), loaded(folder / "expected"), atol=1e-4)
+
+
+def test_pairs_are_read_with_tabs_or_blanks(tmp_path: Path) -> None:
+    text = "\ufeffhuis\tcasa\n\nNew York\tNueva York\r\nhond  perro\ncasa\thuis\n"
+    (tmp_path / "pairs").write_text(text, "utf8")
+    assert read_pairs(tmp_path / "pairs") == [
+        ("huis", "casa"),
+        ("New York", "Nueva York"),
+        ("hond", "perro"),
+        ("casa", "huis"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a b\nc\n", r"line 2: expected two words, separated by a tab, got 'c'"),
+        (b"a b c\n", "line 1: expected two words"),
+        (b"a\t\n", "line 1: expected two words"),
+        (b"a b\nc d\na b", "line 3: .* got a pair that line 1 has"),
+        (b"\n", "has no pairs"),
+        (b"\xff", "pairs:1: expected UTF-8"),
+    ],
+)
+def test_bad_pairs_are_refused(text: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "pairs").write_bytes(text)
+    with pytest.raises(ValueError, match=message):
+        read_pairs(tmp_path / "pairs")

@@ -1,6 +1,4 @@
-"""Alignment: rotations are found again, and pairs of words are read and looked up."""
-
-from pathlib import Path
+"""Alignment: rotations are found again, and pairs of words are looked up."""
 
 import numpy
 import pytest
@@ -10,7 +8,6 @@ from spacy_multihash.vectors.align import (
     alike_vectors,
     pair_vectors,
     procrustes,
-    read_pairs,
 )
 from tests.helpers.vectors import WORDS, make_table, random_vectors
 
@@ -67,36 +64,6 @@ def test_accuracy_is_of_words_that_the_map_has_not_seen() -> None:
 def test_words_that_share_a_vector_are_held_out_together() -> None:
     Y, X = (numpy.tile(random_vectors(103, 50, seed), (3, 1)) for seed in (0, 1))
     assert accuracy(Y, X) == (0.0, 30, 103)
-
-
-def test_pairs_are_read_with_tabs_or_blanks(tmp_path: Path) -> None:
-    text = "\ufeffhuis\tcasa\n\nNew York\tNueva York\r\nhond  perro\ncasa\thuis\n"
-    (tmp_path / "pairs").write_text(text, "utf8")
-    assert read_pairs(tmp_path / "pairs") == [
-        ("huis", "casa"),
-        ("New York", "Nueva York"),
-        ("hond", "perro"),
-        ("casa", "huis"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"a b\nc\n", r"line 2: expected two words, separated by a tab, got 'c'"),
-        (b"a b c\n", "line 1: expected two words"),
-        (b"a\t\n", "line 1: expected two words"),
-        (b"a b\nc d\na b", "line 3: .* got a pair that line 1 has"),
-        (b"\n", "has no pairs"),
-        (b"\xff", "must be UTF-8"),
-    ],
-)
-def test_bad_pairs_are_refused(text: bytes, message: str, tmp_path: Path) -> None:
-    (tmp_path / "pairs").write_bytes(text)
-    with pytest.raises(ValueError, match=message):
-        read_pairs(tmp_path / "pairs")
-    with pytest.raises(FileNotFoundError, match="There is no file of pairs"):
-        read_pairs(tmp_path / "nowhere")
 
 
 def test_pairs_that_both_tables_have_are_looked_up() -> None:
