@@ -162,8 +162,7 @@ def corpus_stats(
     if with_vectors is not None:
         vocab.vectors = with_vectors.vectors
     attrs, annotated = split_attrs(attrs, vocab)
-    if attrs or not annotated:
-        attrs = list(word_attrs(attrs, vocab))  # raises before a corpus is read
+    attrs = list(word_attrs(attrs, vocab))  # raises before a corpus is read
     paths = {"train": train, "dev": dev, "test": test}
     shards = {name: Shards.of(path) for name, path in paths.items() if path is not None}
     with open_workers(workers, dask) as pool:

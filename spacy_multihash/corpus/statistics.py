@@ -289,13 +289,12 @@ def describe_counts(
     train, others (SplitCounts): Counts from `count_split`, with the same matching. `train` needs
         the counts of all sentences in `others`.
     annotated (Optional[Mapping[str, Mapping[str, int]]]): For each split, the number of distinct
-        values of further attributes, which don't depend on a word alone. With these, `attrs` may be
-        empty.
+        values of further attributes, which don't depend on a word alone.
 
     Raises the errors of `describe_corpus`.
     """
     annotated = annotated or {}
-    found = word_attrs(attrs, vocab) if attrs or not annotated else {}
+    found = word_attrs(attrs, vocab)
     if not train.doc_lens:
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
@@ -331,12 +330,11 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
 
     names (Iterable[str]): Names as in spacy.attrs, or features such as ORTH[:2] and LOWER{3,5}.
 
-    Raises ValueError for other names, or if there are none.
+    Raises ValueError for other names.
     """
     ids = _word_ids(vocab)
-    names = list(names)
     found = {}
-    for name in names or [""]:
+    for name in names:
         feature = parse_feature(name)
         base = feature.base if feature else name
         if base not in ids:
