@@ -17,6 +17,7 @@ from experiments.tables import (
     NINE,
     NL,
     SIX,
+    SLICES_FEW,
     TURKU,
     VECTORS,
     WNUT,
@@ -100,12 +101,7 @@ QUESTIONS = (
         "N-grams?",
         (
             _one("with n-grams", CHOSEN, "recipe", SIX, "test_f"),
-            _one(
-                "n-grams, not slices, 300 sentences",
-                f"{CHOSEN}-few",
-                "recipe-lower_slices-few",
-                CUT,
-            ),
+            _one("n-grams, not slices, 300 sentences", f"{CHOSEN}-few", SLICES_FEW, CUT),
         ),
         "slices for 25,000 tokens or fewer, else n-grams; on news, also try without",
         "recommended",
@@ -177,8 +173,8 @@ QUESTIONS = (
     Question(
         "Learned transitions of tags?",
         (
-            _one("transitions, 300 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT),
-            _one("transitions, 1,000 sentences", CHOSEN_FEW, "recipe-lower_slices-few", CUT_1000),
+            _one("transitions, 300 sentences", CHOSEN_FEW, SLICES_FEW, CUT),
+            _one("transitions, 1,000 sentences", CHOSEN_FEW, SLICES_FEW, CUT_1000),
             _one("transitions, whole", f"{CHOSEN}-transitions", CHOSEN, NINE),
         ),
         "for 25,000 tokens or fewer",

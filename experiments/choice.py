@@ -12,7 +12,7 @@ import pandas
 
 from experiments.arms import CRF, SPACY
 from experiments.statistics import Cell, Runs
-from experiments.tables import CHOSEN, CHOSEN_FEW, NINE, markdown, shown
+from experiments.tables import CHOSEN, CHOSEN_FEW, NINE, SLICES_FEW, markdown, shown
 
 SIZES = {"300 sentences": "-300", "1,000 sentences": "-1000", "whole": ""}
 CANDIDATES = {
@@ -25,7 +25,7 @@ CANDIDATES = {
     "the same, mean of n-grams": "recipe-ngrams-few",
     "the same, batch_ner without n-grams": "regularized_few",
     "the same, 1 MB": "few_small",
-    "the same, slices for n-grams": "recipe-lower_slices-few",
+    "the same, slices for n-grams": SLICES_FEW,
     "slices, learned transitions": CHOSEN_FEW,
     "slices, maxout windows": "recipe-lower_slices-maxout_4-few",
     "slices, dropout 0.5": "recipe-lower_slices-dropout_50-few",

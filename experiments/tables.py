@@ -23,6 +23,7 @@ CUT = tuple(f"{name}-300" for name in NINE)  # to 300 sentences
 CUT_1000 = tuple(f"{name}-1000" for name in NINE)
 HASH = "multi_hash_embed"
 CHOSEN, CHOSEN_FEW = "recipe-ngrams_sum", "recipe-lower_slices-transitions-few"
+SLICES_FEW = "recipe-lower_slices-few"  # without transitions
 VECTORS = {
     ES: "es_e5_words",
     NL: "nl_e5_words",

@@ -151,9 +151,9 @@ def explain_text(
     doc = nlp.make_doc(text)
     ((doc, _),) = annotate_before(nlp, name, [Example(doc, doc)])
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
-    found = _found(doc, [ent for ent in nlp(text).ents if ent.label_ in labels])
-    wanted = [key for span in spans for key in _find_span(doc, span)] if spans else found
-    keys = [(key, key in found) for key in wanted[:max_entities]]
+    predicted = _found(doc, [ent for ent in nlp(text).ents if ent.label_ in labels])
+    wanted = [key for span in spans for key in _find_span(doc, span)] if spans else predicted
+    keys = [(key, key in predicted) for key in wanted[:max_entities]]
     if len(keys) < len(wanted):
         msg.warn(
             f"Only the first {len(keys):,} of {len(wanted):,} entities are explained",
@@ -312,8 +312,8 @@ def show_effects(effects: Sequence[Effect]) -> None:
 
 def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
     """Draw how much each feature counts, if it's unknown everywhere, for entities of each label."""
-    shown = [each for each in effects if each.where == EVERYWHERE]
-    means = {(each.part, each.label, each.feature): each.mean for each in shown}
+    shown = [effect for effect in effects if effect.where == EVERYWHERE]
+    means = {(effect.part, effect.label, effect.feature): effect.mean for effect in shown}
     parts, labels, features = (list(dict.fromkeys(names)) for names in zip(*means, strict=True))
     labels.sort(key=lambda label: label is not None)
     largest = max(map(abs, means.values())) or 1.0
