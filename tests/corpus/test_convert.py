@@ -304,6 +304,11 @@ def test_texts_that_were_not_accepted_are_left_out(tmp_path: Path) -> None:
 # Texts with labels
 
 
+def test_whitespace_around_labels_of_texts_is_removed(tmp_path: Path) -> None:
+    records = [{"text": "Hi.", "label": label} for label in ("news", " news\n")]
+    assert [doc.cats for doc in docs_of(read_json(tmp_path, *records))] == [{"news": 1.0}] * 2
+
+
 def test_labels_of_texts_are_in_every_doc(tmp_path: Path) -> None:
     choices = {"options": [{"id": "A"}, {"id": "B"}]}
     source = read_json(
