@@ -199,7 +199,7 @@ def test_other_shapes_and_a_way_back_from_predictions_are_refused() -> None:
         model([X], is_train=False)[1]([X])
 
 
-# The registered architecture. What it refuses is in tests/test_generated_settings.py.
+# The registered architecture. What it refuses is in tests/test_settings.py.
 
 
 def pinned(model: Model) -> dict[str, Any]:
