@@ -10,7 +10,6 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from spacy_multihash.cli.accelerate import accelerate_pipeline
 from spacy_multihash.pipelines import compare
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -63,15 +62,6 @@ def test_pipeline_is_written_and_loads_and_nothing_else_changes(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "model"]
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["out"]
     assert files(model) == before
-
-
-def test_disabled_component_is_kept_and_stays_disabled(model: Path, tmp_path: Path) -> None:
-    spacy.load(model, disable=["ner"]).to_disk(model)
-    done = accelerate_pipeline(str(model), tmp_path / "out")
-    assert [entry.component for entry in done.replaced] == ["tok2vec", "tok2vec", "ner", "ner"]
-    loaded = spacy.load(tmp_path / "out")
-    assert loaded.component_names == ["tok2vec", "tagger", "ner"]
-    assert loaded.disabled == ["ner"]
 
 
 def test_output_tells_what_is_ours_already_and_what_was_left(model: Path, tmp_path: Path) -> None:

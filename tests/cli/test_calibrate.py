@@ -69,20 +69,6 @@ def test_nothing_is_written_without_matplotlib(
     assert sorted(folder.iterdir()) == before
 
 
-def test_entities_without_gold_annotation_or_of_others_do_not_count(recognizer: Any) -> None:
-    nlp = spacy.load(recognizer("tagger_ner"))
-    nlp.add_pipe("entity_ruler", before="tagger_ner").add_patterns(  # type: ignore[attr-defined]
-        [{"label": "PER", "pattern": "Anna"}]
-    )
-    docs = make_docs()
-    docs[1].set_ents([], missing=[docs[1][0:1]], default="outside")
-    examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
-    found = calibrate(nlp, "tagger_ner", examples)
-    # Not the two Annas, and not the Bob whose annotation is missing
-    assert found.before.entities == 4
-    assert found.before.share == 0.75
-
-
 def test_output_may_be_the_folder_that_one_is_in(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,8 +15,8 @@ from spacy.training import Example
 from spacy.vectors import Vectors
 from thinc.api import Config
 
-from spacy_multihash.cli.explain import explain_text, show_effects
-from spacy_multihash.inspection.explain import EVERYWHERE, IN_ENTITY, Effect, prepare
+from spacy_multihash.cli.explain import explain_text
+from spacy_multihash.inspection.explain import prepare
 from spacy_multihash.inspection.explain_page import TOKENS_AROUND, render_explanations
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -27,7 +27,6 @@ from tests.helpers.vectors import FLORET, random_vectors
 invoke = partial(cli.invoke, "explain")
 
 TEXT = "Anna met Bob in Rome ."
-WHERES = (EVERYWHERE, IN_ENTITY)
 
 
 @pytest.fixture(params=["batch_ner"])
@@ -224,18 +223,6 @@ def test_page_cuts_long_texts_around_the_entity(model: Path) -> None:
     assert re.sub(r"\[.+?\]", "", text) == f"… {kept}Anna {kept}…"
     (anna,) = explain_text(nlp, nlp.pipe_names[0], f"{kept}Anna {kept}", ["Anna=PER"], window=0)
     assert "…" not in paragraphs(render_explanations([anna]))[0]
-
-
-def test_one_entity_has_no_standard_error(
-    tmp_path: Path, model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_effects([Effect("PER", "all", "NORM", where, -0.73, None, 1) for where in WHERES])
-    shown = capsys.readouterr().out
-    assert shown.count("-0.73 ± -") == 2 and "± -0" not in shown
-    dev = write_corpus(tmp_path / "dev.spacy", make_docs()[2:3])  # Oslo alone
-    found = json.loads(invoke(model, "--corpus", dev, "--json").output)
-    errors = [(each["entities"], each["error"]) for each in found if each["label"] == "GPE"]
-    assert errors == [(1, None)] * 8
 
 
 def test_words_without_a_string_are_looked_up_in_floret_vectors(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import pty
 import pydoc
 import re
 import subprocess
@@ -197,27 +196,3 @@ def test_letters_that_a_terminal_lacks_are_escaped(
     assert done.returncode == 1
     error = done.stderr.decode("cp1252")
     assert "Traceback" not in error and r"größe\u6771" in error
-
-
-def printed_on_a_terminal(*args: str, **environ: str) -> str:
-    """Run a command on a terminal."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "spacy", "multihash", *args]
-    process = subprocess.Popen(command, stdout=slave, stderr=slave, env=os.environ | environ)
-    os.close(slave)
-    output = b""
-    try:
-        while block := os.read(master, 2**12):
-            output += block
-    except OSError:  # the end, on Linux
-        pass
-    finally:
-        os.close(master)
-    assert process.wait() == 0
-    return output.decode()
-
-
-def test_only_a_terminal_gets_colours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    args = ("corpus-stats", "corpus.spacy", "--output", "out.json", "--force")
-    assert "\x1b[38;5" in printed_on_a_terminal(*args)

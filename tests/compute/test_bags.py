@@ -12,7 +12,6 @@ from thinc.api import Ops, get_current_ops, to_numpy
 from spacy_multihash.compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.compute.threads import set_threads
-from spacy_multihash.layers import Symbols, hash_rows
 
 ROWS = 13
 
@@ -166,28 +165,3 @@ def test_results_are_the_same_with_any_number_of_threads(ops: Ops) -> None:
     for result in results[1:]:
         for array, expected in zip(result, results[0], strict=True):
             assert_array_equal(array, expected)
-
-
-@given(n=st.integers(0, 40), nV=st.integers(1, 2**31 - 1), K=st.integers(1, 16))
-def test_ids_are_hashed_to_the_same_rows(n: int, nV: int, K: int) -> None:
-    ids = numpy.random.default_rng(n).integers(0, 2**64, n, dtype="uint64")
-    layer, results = hash_rows(nV, attr="NORM", num_hashes=K, seed=nV), []
-    for name in available_kernels():
-        former = use_kernels(name)
-        results.append(layer.predict(ids))
-        use_kernels(former)
-    for rows in results:
-        assert rows.dtype == "int32" and rows.shape == (n, K)
-        assert_array_equal(rows, results[-1])
-
-
-@given(keys=st.sets(st.integers(0, 2**64 - 1)), others=st.lists(st.integers(0, 2**64 - 1)))
-def test_ids_are_looked_up(keys: set[int], others: list[int]) -> None:
-    symbols = Symbols.from_ordered(numpy.array(sorted(keys, key=str), dtype="uint64"))
-    row_of = {key: i + 1 for i, key in enumerate(sorted(keys, key=str))}
-    ids = numpy.array([*others, *keys, 0, 2**64 - 1], dtype="uint64")
-    for name in available_kernels() if keys else ():
-        former = use_kernels(name)
-        rows = symbols.find(get_current_ops(), ids)
-        use_kernels(former)
-        assert_array_equal(rows, [row_of.get(id_, 0) for id_ in ids.tolist()])

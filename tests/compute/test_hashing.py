@@ -53,19 +53,6 @@ def test_ngrams_of_three_tokens_never_change(ops: Ops) -> None:
     assert ngrams == [1, two, three, 2, last_two, 3]
 
 
-def test_order_of_the_tokens_counts() -> None:
-    (one,), _ = ngrams_of([[1, 2]], [2])
-    (other,), _ = ngrams_of([[2, 1]], [2])
-    assert one != other
-
-
-def test_an_order_keeps_its_ngrams_beside_others() -> None:
-    docs = [list(range(12))]
-    alone, _ = ngrams_of(docs, [3])
-    beside, _ = ngrams_of(docs, [2, 3, 7])
-    assert set(alone) < set(beside)
-
-
 @pytest.mark.parametrize("docs", [[], [[]], [[], []], [[1], [2, 3]]])
 def test_docs_that_are_shorter_than_the_orders_have_none(ops: Ops, docs: list[list[int]]) -> None:
     assert ngrams_of(docs, [3, 4]) == ([], [0] * len(docs))

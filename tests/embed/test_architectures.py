@@ -108,27 +108,6 @@ def test_dropout_differs_between_tokens_of_a_type(docs: list[Doc]) -> None:
     assert (first != second).any()
 
 
-def test_node_names_are_stable() -> None:
-    model = build(attrs=["NORM"], rows=[10])
-    assert [node.name for node in model.walk()] == [
-        "multi_hash_embed",
-        "with_token_types",
-        "dropout",
-        "ragged2list",
-        "extract_features>>list2ragged>>with_array(multi_embed)>>with_array(maxout_norm)",
-        "extract_features>>list2ragged>>with_array(multi_embed)",
-        "with_array(maxout_norm)",
-        "extract_features",
-        "list2ragged",
-        "with_array(multi_embed)",
-        "maxout_norm",
-        "multi_embed",
-        "hash_rows>>table_embed",
-        "hash_rows",
-        "table_embed",
-    ]
-
-
 HASHED = {
     "attrs": ["NORM", "SHAPE"],
     "rows_by": ["hash", "hash"],

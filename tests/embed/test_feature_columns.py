@@ -142,28 +142,6 @@ def test_gradients_equal_central_differences(kind: str) -> None:
     )
 
 
-def test_node_names_are_stable() -> None:
-    model = build_hash(["NORM", "LOWER{3,5}"])
-    assert [node.name for node in model.walk()] == [
-        "multi_hash_embed",
-        "with_token_types",
-        "dropout",
-        "ragged2list",
-        "embed_columns>>with_array(maxout_norm)",
-        "embed_columns",
-        "with_array(maxout_norm)",
-        "multi_embed",
-        "maxout_norm",
-        "hash_rows>>table_embed",
-        "embed_bags",
-        "hash_rows",
-        "table_embed",
-        "hash_rows>>table_embed",
-        "hash_rows",
-        "table_embed",
-    ]
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

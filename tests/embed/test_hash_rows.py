@@ -4,11 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import Ops, to_numpy
 
+from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.compute.hashing import DEAD_SEED, group_seeds
 from spacy_multihash.layers import default_seed, default_seeds, hash_rows, spacy_seeds
 from tests.helpers.rows import reference_rows
 
-IDS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
+IDS = st.lists(st.integers(0, 2**64 - 1), max_size=40)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -21,8 +22,11 @@ def rows_of(ids: list[int], nV: int, num_hashes: int, seed: int) -> list[list[in
 @given(ids=IDS, nV=st.integers(1, 2**31 - 1), num_hashes=st.integers(1, 16), seed=SEEDS)
 def test_hash_rows_equal_mmh3(ids: list[int], nV: int, num_hashes: int, seed: int) -> None:
     expected = reference_rows(ids, nV, num_hashes, group_seeds(seed, num_hashes))
-    rows = rows_of(ids, nV, num_hashes, seed)
-    assert rows == expected
+    for kernels in available_kernels():
+        former = use_kernels(kernels)
+        rows = rows_of(ids, nV, num_hashes, seed)
+        use_kernels(former)
+        assert rows == expected
 
 
 def test_rows_of_three_ids_never_change(ops: Ops) -> None:

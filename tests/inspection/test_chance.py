@@ -89,13 +89,3 @@ def test_rare_collisions_are_not_lost_to_rounding(num_symbols: int) -> None:
     expected, sd = in_collision_by_chance(num_symbols, outcomes)
     assert expected == pytest.approx((num_symbols - 1) * rate)
     assert sd == pytest.approx(math.sqrt(2 * expected))
-
-
-def test_the_exponential_of_the_paper_has_the_other_sign() -> None:
-    """|T_imp| * (1 - exp(-|T_imp| / B)) important tokens collide, not |T_imp| * exp(...)."""
-    num_important, B = 150, 400
-    expected, _ = in_collision_by_chance(num_important, joint_range(B))
-    equations_2_and_3 = num_important * -math.expm1(-num_important / B)
-    as_printed = num_important * math.exp(-num_important / B)
-    assert expected == pytest.approx(equations_2_and_3, rel=0.01)
-    assert as_printed == pytest.approx(num_important - equations_2_and_3)

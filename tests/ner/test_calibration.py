@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy
@@ -19,7 +18,6 @@ from spacy_multihash.ner.calibration import (
     LOWEST,
     Judged,
     best_temperature,
-    compare,
     expected_calibration_error,
     fit_temperature,
     is_at_edge,
@@ -28,10 +26,9 @@ from spacy_multihash.ner.calibration import (
     quality_of,
     reliability,
 )
-from spacy_multihash.ner.recognizer import check_temperature
 from tests.helpers import worker_pipes  # noqa: F401 (it registers components)
 from tests.helpers.corpora import make_docs
-from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
+from tests.helpers.recognizers import CONFIGS, trained
 
 ENTITIES = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50)
 
@@ -99,18 +96,6 @@ def test_labels_of_both_sides_are_taken_for_others(factory: str) -> None:
     assert found.labels.tolist() == ["human"] * 4  # Rome and Oslo do not count
     assert found.right.all()
     assert found.probabilities(1.0).shape == (4,)
-
-
-def test_comparison_adds_up_over_labels_and_bins() -> None:
-    nlp = trained("batch_ner")
-    examples = [Example(nlp.make_doc(doc.text), doc) for doc in wrong_docs()]
-    judged = judge_entities(nlp, "batch_ner", examples)
-    found = compare(judged, best_temperature(judged))
-    assert found.former == 1.0
-    assert sum(change.before.entities for change in found.labels.values()) == found.before.entities
-    numpy.testing.assert_allclose(
-        sum(one.share * one.entities for one in found.bins_after), judged.right.sum()
-    )
 
 
 def test_temperature_of_a_model_that_is_always_right_is_the_lowest_which_is_no_result() -> None:
@@ -193,13 +178,6 @@ REFUSED: list[tuple[Callable[[], None], str]] = [
     (judge_made_and_left_out, "another doc than it was given, and left out [1-9]"),
     (lambda: best_of(True), "All 3 entities .* are right, .* a larger dev corpus"),
     (lambda: best_of(False), "None of the 3 entities .* are right, .* a larger dev corpus"),
-]
-REFUSED += [
-    (
-        partial(check_temperature, 'Component "x"', value),
-        '"x": temperature must be a number above 0',
-    )
-    for value in (0, -1.0, math.inf, math.nan, "1", True, None)
 ]
 
 
