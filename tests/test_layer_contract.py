@@ -49,6 +49,7 @@ from spacy_multihash.layers import (
     weighted_embed,
     with_token_types,
 )
+from tests.helpers.layouts import LAYOUTS
 
 # Public names that are no layers: functions, classes, types and numbers.
 NO_LAYERS = {
@@ -66,7 +67,6 @@ NO_LAYERS = {
     "spacy_seeds",
 }
 KEYS = numpy.array([3, 2**53, 2**53 + 1, 2**64 - 1, 5], dtype="uint64")
-LENGTHS = [3, 0, 4]
 WIDTH = 4
 
 
@@ -340,22 +340,8 @@ def test_batch_may_be_empty(case: Case, is_train: bool) -> None:
         assert all(numpy.isfinite(gradient).all() for gradient in gradients(model))
 
 
-def locked(array: Any) -> Any:
-    array = array.copy()
-    array.flags.writeable = False
-    return array
-
-
 def wide(array: Any) -> Any:
     return array.astype("float64") if is_float(array) else array
-
-
-LAYOUTS: dict[str, Callable[[Any], Any]] = {
-    "strided": lambda array: numpy.repeat(array, 2, axis=0)[::2],
-    "fortran": numpy.asfortranarray,
-    "part": lambda array: numpy.concatenate([array, array], axis=-1)[..., : array.shape[-1]],
-    "read only": locked,
-}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

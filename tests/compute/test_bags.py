@@ -12,6 +12,7 @@ from thinc.api import Ops, get_current_ops, to_numpy
 from spacy_multihash.compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.compute.threads import set_threads
+from tests.helpers.layouts import FLOATS
 
 ROWS = 13
 
@@ -114,41 +115,12 @@ def test_numbers_that_are_not_finite_stay_so(ops: Ops, value: float) -> None:
         assert_array_equal(numpy.isinf(array), numpy.isinf(other))
 
 
-def strided(d: numpy.ndarray) -> numpy.ndarray:
-    return numpy.hstack([d, d, d])[:, d.shape[1] : 2 * d.shape[1]]
-
-
-def transposed(d: numpy.ndarray) -> numpy.ndarray:
-    return numpy.asfortranarray(d)
-
-
-def reversed_twice(d: numpy.ndarray) -> numpy.ndarray:
-    return d[::-1].copy()[::-1]
-
-
-def misaligned(d: numpy.ndarray) -> numpy.ndarray:
-    moved = numpy.zeros(d.nbytes + 1, dtype="uint8")[1:].view("float32").reshape(d.shape)
-    moved[:] = d
-    return moved
-
-
-def doubles(d: numpy.ndarray) -> numpy.ndarray:
-    return d.astype("float64")
-
-
-def read_only(d: numpy.ndarray) -> numpy.ndarray:
-    d.flags.writeable = False
-    return d
-
-
-@pytest.mark.parametrize(
-    "change", [strided, transposed, reversed_twice, misaligned, doubles, read_only]
-)
+@pytest.mark.parametrize("layout", FLOATS)
 @pytest.mark.parametrize("W", [1, 7])
-def test_gradients_in_any_memory(ops: Ops, change: Any, W: int) -> None:
+def test_gradients_in_any_memory(ops: Ops, layout: str, W: int) -> None:
     case = draw([3, 0, 2], 2, W, weighted=True, mean=True)
     expected = compute(case, ops)
-    changed = case._replace(d_vectors=change(case.d_vectors))
+    changed = case._replace(d_vectors=FLOATS[layout](case.d_vectors))
     for array, other in zip(compute(changed, ops), expected, strict=True):
         assert_array_equal(array, other)
 

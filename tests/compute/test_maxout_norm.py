@@ -5,7 +5,8 @@ from thinc.api import Maxout, Model, Ops, fix_random_seed, to_numpy
 
 from spacy_multihash.layers import MaxoutNorm
 from tests.helpers.gradients import check_param_gradients
-from tests.helpers.maxout import OTHER_FLOATS, random_vectors, randomize, reference_maxout_norm
+from tests.helpers.layouts import FLOATS
+from tests.helpers.maxout import random_vectors, randomize, reference_maxout_norm
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 11])
@@ -80,11 +81,11 @@ def test_initial_weights_are_those_of_thinc() -> None:
     assert_array_equal(ours.get_param("W"), theirs.layers[0].get_param("W"))
 
 
-@pytest.mark.parametrize("kind", OTHER_FLOATS)
-def test_other_floats_are_taken_as_float32(ops: Ops, kind: str) -> None:
+@pytest.mark.parametrize("layout", FLOATS)
+def test_other_floats_are_taken_as_float32(ops: Ops, layout: str) -> None:
     model = MaxoutNorm(4, 6).initialize()
     X, dY = random_vectors(5, 6), random_vectors(5, 4)
-    change = OTHER_FLOATS[kind]
+    change = FLOATS[layout]
     Y, backprop = model.begin_update(ops.asarray(X))
     other_Y, other_backprop = model.begin_update(ops.asarray(change(X)))
     assert_array_equal(to_numpy(other_Y), to_numpy(Y))
