@@ -48,10 +48,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def small(arm: str = "faster", seed: int = 0) -> Run:
-    return Run(Path("corpus/small"), arm, seed, lang="en", arms=Path("arms.json"))
-
-
 GRID = ["grid", "--arms", "arms.json", "--corpus", "corpus/small=en", "--seeds", "2"]
 
 
@@ -82,7 +78,7 @@ def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
 
 
 def test_test_is_scored_later_with_the_same_model_and_its_counts_are_kept(project: Path) -> None:
-    run = small()
+    run = Run(Path("corpus/small"), "faster", lang="en", arms=Path("arms.json"))
     assert missing([run], test=False) == [run]
     train_and_score(run, test=False)
     (row,) = read_rows()

@@ -78,19 +78,6 @@ def test_difference_over_sentences_is_a_bootstrap_of_both() -> None:
     assert_allclose([found.low, found.high], [expected.low, expected.high], atol=0.008)
 
 
-def test_seeds_that_differ_widen_the_interval() -> None:
-    counts = sentences(runs=6)
-    gold, pairs = counts["d/dev/all/gold"], counts["d/dev/all/counts"]
-    f = [f_of(pairs[:, :, run], gold) for run in range(6)]
-    several = runs_of({"one": f[:3], "other": f[3:]}, counts).difference(ONE, OTHER)
-    single = runs_of({"one": f[:1], "other": f[3:4]}, counts).difference(ONE, OTHER)
-    assert several is not None and single is not None
-    assert several.low is not None and several.high is not None
-    assert single.low is not None and single.high is not None
-    assert several.low < several.mean < several.high
-    assert several.high - several.low > (single.high - single.low) / 2
-
-
 def test_f1_of_whole_sets_is_among_the_resamples() -> None:
     counts = sentences(runs=2)
     gold, pairs = counts["d/dev/all/gold"], counts["d/dev/all/counts"][:, :, 0]

@@ -35,15 +35,6 @@ def test_same_seed_gives_same_bytes(sample_dir: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (sample_dir / name).read_bytes()
 
 
-def test_every_tag_is_iob2_of_the_four_labels(splits: Splits) -> None:
-    labels = {"PERSON", "ORG", "GPE", "DATE"}
-    for sentence in splits["train"] + splits["test"]:
-        assert len(sentence.words) == len(sentence.tags)
-        for before, tag in zip(["O", *sentence.tags], sentence.tags, strict=False):
-            assert tag == "O" or tag[2:] in labels
-            assert tag[0] != "I" or before in (f"B-{tag[2:]}", tag)
-
-
 def entity_texts(sentence: Sentence) -> list[str]:
     """Return the text of each entity of a sentence, its tokens joined by spaces."""
     entities: list[list[str]] = []

@@ -1,6 +1,5 @@
 """The generated corpus of topics."""
 
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -8,13 +7,10 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
-from experiments.corpora.sample import make_sentences
 from experiments.corpora.topics import (
     SIZES,
     TOPICS,
-    make_text,
     make_topics,
-    make_words,
 )
 
 
@@ -35,22 +31,6 @@ def test_every_text_has_one_of_all_topics_and_each_topic_as_many_texts(folder: P
         assert all(sorted(doc.cats) == sorted(TOPICS) for doc in docs)
         labels = Counter(label for doc in docs for label, value in doc.cats.items() if value)
         assert labels == dict.fromkeys(TOPICS, size // len(TOPICS))
-
-
-def test_a_text_holds_sentences_of_the_sample_and_mostly_words_of_its_topic() -> None:
-    rng = random.Random(0)
-    words = make_words(rng)
-    sentences = [sentence.words for sentence in make_sentences(0)["dev"]]
-    topic_of = {word: topic for topic, of in words.items() for word in of}
-    plain = {word for sentence in sentences for word in sentence}
-    counts: Counter[str] = Counter()
-    for _ in range(200):
-        tokens = make_text(rng, "sport", words, sentences).split()
-        counts.update(topic_of[token] for token in tokens if token in topic_of)
-        assert all(token in plain or token in topic_of for token in tokens)
-    assert counts.most_common(1)[0][0] == "sport"
-    assert 0.6 < counts["sport"] / counts.total() < 0.9
-    assert len(counts) == len(TOPICS)
 
 
 def test_the_same_seed_makes_the_same_texts_and_another_one_others(
