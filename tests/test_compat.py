@@ -295,7 +295,6 @@ REFUSED: list[tuple[Callable[[Path], Any], str]] = [
     (of_file({"NORM": {17: 1, 18: 1}}), f"NORM.* {ROWS.format(2, 2)}"),
     (of_file({"NORM": {"17": 1}}), f"{WHOLE}'17': 1"),
     (of_file({"NORM": {17: "1"}}), f"{WHOLE}17: '1'"),
-    (of_file({"NORM": {-1: 1}}), f"{WHOLE}-1: 1"),
     (of_file({"NORM": {17: True}}), f"{WHOLE}17: True"),
     *((of_file(tables), NO_FILE) for tables in ({}, {"NORM": 3})),
     (of_settings(unk=5), "unk must be 0, was: 5"),

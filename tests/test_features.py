@@ -36,7 +36,6 @@ from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.cli import invoke, said
 from tests.helpers.corpora import CALLBACK, small_config
 from tests.helpers.features import ngrams
-from tests.helpers.paths import ROOT
 
 ATTRS = ["NORM", "ORTH[:2]", "LOWER[-3:]", "LOWER{3,4}", "LEMMA[1:]", "MORPH[Case]", "_.kinds"]
 KINDS = {"Rome": ["place", "city"], "Oslo": ["place"], "Bob": "person", "Anna": ["person"]}
@@ -178,13 +177,6 @@ def test_saved_pipeline_predicts_the_same(nlp: Language, tmp_path: Path) -> None
     again = spacy.load(tmp_path)
     for text, _ in SENTENCES:
         assert_array_equal(again(text).tensor, nlp(text).tensor)
-
-
-def test_config_in_the_docs_builds() -> None:
-    text = (ROOT / "docs" / "features.md").read_text("utf8")
-    section = text.partition("```ini\n")[2].partition("```")[0]
-    config = Config().from_str(section.replace("components.tok2vec.model.", ""))
-    assert spacy.registry.resolve(config)["embed"].get_dim("nO") == config["embed"]["width"]
 
 
 # Tables

@@ -15,7 +15,6 @@ from spacy_multihash.cli.convert import convert
 from spacy_multihash.corpus.read import read_docs
 from tests.helpers import cli
 from tests.helpers.cli import said
-from tests.helpers.paths import ROOT
 
 invoke = partial(cli.invoke, "convert")
 
@@ -211,12 +210,9 @@ def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -
         ("x.spacy", ["--split", "0.8,0.2"], r"Expected a folder as OUTPUT with --split, was: "),
         ("my.conll/out", ["--split", "0.8,0.2"], r"my\.conll isn't a writable folder"),
         ("out", ["--split", "0.8,rest"], r"Expected numbers with commas .* was: '0.8,rest'"),
-        ("out", ["--split", "0.8,0.3"], r"Expected two or three shares above 0 that add up to 1"),
         ("x.spacy", ["--lang", "nolanguage"], r"Can't import language nolanguage"),
-        ("x.spacy", ["--docs", "0"], "--docs must be sentences, documents or a number"),
         ("x.spacy", ["--format", "csv"], r"my\.conll:1: expected a header with the columns"),
         ("x.spacy", ["--tag-column", "0"], "Columns count from 1, or from -1 at the end"),
-        ("x.spacy", ["--format", "jsonl"], r"my\.conll:1: expected a JSON object"),
     ],
 )
 def test_a_bad_option_is_named_and_nothing_is_written(
@@ -248,21 +244,3 @@ def test_nothing_is_left_where_writing_fails(
     with pytest.raises(OSError, match="disk full"):
         convert(path, tmp_path / "out", shares=[0.5, 0.5])
     assert list((tmp_path / "out").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("language", "suffix", "counts"),
-    [
-        ("conll", "conll", "documents 1 tokens 9 entities 3 LOC 1 PER 2"),
-        ("json", "jsonl", "documents 3 tokens 12 entities 3 LOC 1 PER 2"),
-        ("csv", "csv", "documents 2 tokens 8 labels of texts 2 money 1 sport 1"),
-    ],
-)
-def test_examples_of_the_docs_are_converted(
-    tmp_path: Path, language: str, suffix: str, counts: str
-) -> None:
-    page = (ROOT / "docs" / "your-data.md").read_text("utf8")
-    (example,) = re.findall(rf"```{language}\n(.*?)```", page, re.S)
-    path = write(tmp_path, example, f"my.{suffix}")
-    result = invoke(path, tmp_path / "my.spacy", "--lang", "en")
-    assert counts in said(result) and "⚠" not in result.output

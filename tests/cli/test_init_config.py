@@ -104,28 +104,18 @@ def test_config_is_complete(tmp_path: Path, pipeline: Pipeline, vectors: str | N
     assert all(section["include_static_vectors"] is bool(vectors) for section in embeds(config))
     is_of_ngrams = pipeline not in ENTITIES and vectors is None
     assert bool(embeds(config)) is not is_of_ngrams
-    assert config["training"]["optimizer"] == {  # our Adam with the values of spaCy's
-        "@optimizers": ADAM,
-        "beta1": 0.9,
-        "beta2": 0.999,
-        "L2_is_weight_decay": True,
-        "L2": 0.0 if is_of_ngrams else 0.01,
-        "grad_clip": 1.0,
-        "use_averages": pipeline in ENTITIES,
-        "eps": 1e-08,
-        "learn_rate": 0.001,
-    }
+    optimizer = config["training"]["optimizer"]
+    assert optimizer["@optimizers"] == ADAM
+    assert optimizer["L2"] == (0.0 if is_of_ngrams else 0.01)
+    assert optimizer["use_averages"] is (pipeline in ENTITIES)
 
 
-@pytest.mark.parametrize(
-    ("pipeline", "with_vectors"),
-    [("ner", True), ("batch_ner", False), ("textcat", False), ("textcat_multilabel", True)],
-)
-def test_config_trains_as_it_is(tmp_path: Path, pipeline: str, with_vectors: bool) -> None:
+@pytest.mark.parametrize("pipeline", ["ner", "textcat_multilabel"])
+def test_config_with_vectors_trains_as_it_is(tmp_path: Path, pipeline: str) -> None:
     docs = make_docs() if pipeline in ENTITIES else make_texts()
     corpus = write_corpus(tmp_path / "train.spacy", docs)
-    options = ["--vectors", make_vectors(tmp_path)] if with_vectors else []
-    assert invoke(pipeline, tmp_path / "my.cfg", "--lang", "en", *options).exit_code == 0
+    options = ["--lang", "en", "--vectors", make_vectors(tmp_path)]
+    assert invoke(pipeline, tmp_path / "my.cfg", *options).exit_code == 0
     overrides = {
         "paths.train": str(corpus),
         "paths.dev": str(corpus),
@@ -135,7 +125,7 @@ def test_config_trains_as_it_is(tmp_path: Path, pipeline: str, with_vectors: boo
     train(tmp_path / "my.cfg", tmp_path / "out", overrides=overrides)
     nlp = spacy.load(tmp_path / "out" / "model-last")
     doc = nlp("Anna left Rome .")
-    assert (nlp.vocab.vectors_length == 8) is with_vectors
+    assert nlp.vocab.vectors_length == 8
     assert doc.has_annotation("ENT_IOB") if pipeline in ENTITIES else set(doc.cats) == {"A", "B"}
 
 

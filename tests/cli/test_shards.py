@@ -14,7 +14,7 @@ from spacy_multihash import read_tables
 from spacy_multihash.cli.init_tables import init_tables
 from tests.helpers.cli import invoke, said
 from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, make_docs, small_config, write_corpus
-from tests.helpers.pipelines import TEXTCAT, TEXTS, add_embedding, textcat_pipeline, two_textcats
+from tests.helpers.pipelines import TEXTS, add_embedding, two_textcats
 
 CODE = """
 from spacy.util import registry
@@ -115,15 +115,6 @@ def test_what_is_loaded_anew_counts_the_same(
     assert run(folder, "dev") == once
 
 
-def test_workers_load_a_model_that_was_trained_anew(tmp_path: Path, scheduler: str) -> None:
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS))
-    for order in (1, 2):
-        textcat_pipeline({**TEXTCAT, "ngram_orders": [order]}).to_disk(tmp_path / "model")
-        found = json.loads(run_importance(tmp_path, "texts.txt", "--dask", scheduler))
-        shown = [symbol["text"] for embedding in found for symbol in embedding["largest"]]
-        assert {len(text.split()) for text in shown} == {order}
-
-
 def test_rare_symbols_are_cut_when_all_shards_are_counted(tmp_path: Path) -> None:
     vocab = spacy.blank("en").vocab
     shards = [[Doc(vocab, words=["often", f"w{i}"])] for i in range(10)]
@@ -168,24 +159,12 @@ def test_a_bad_folder_is_one_clear_error(
     run: Run, make: Callable[[Path], None], message: str, folder: Path, tmp_path: Path
 ) -> None:
     make(tmp_path / "gold")
-    check_refused(run, folder, tmp_path, message)
-
-
-def test_bad_workers_are_one_clear_error(folder: Path, tmp_path: Path) -> None:
-    write_all(tmp_path / "gold", [make_docs()])
-    options = ("--workers", "2", "--dask", "tcp://x:1")
-    message = "either a number of workers or the address"
-    check_refused(run_init_tables, folder, tmp_path, message, *options)
-
-
-def check_refused(run: Run, folder: Path, here: Path, message: str, *options: str) -> None:
-    for name in ("model", "config.cfg", "code.py"):
-        (here / name).symlink_to(folder / name)
-    (here / "dev").symlink_to(folder / "dev")
-    before = {path.name for path in here.iterdir()}
+    for name in ("model", "config.cfg", "code.py", "dev"):
+        (tmp_path / name).symlink_to(folder / name)
+    before = {path.name for path in tmp_path.iterdir()}
     with pytest.raises(AssertionError, match=message):
-        run(here, "gold", *options)
-    assert {path.name for path in here.iterdir()} - {"__pycache__"} == before  # of --code
+        run(tmp_path, "gold")
+    assert {path.name for path in tmp_path.iterdir()} - {"__pycache__"} == before  # of --code
 
 
 def test_texts_are_counted_and_lack_annotations(folder: Path) -> None:

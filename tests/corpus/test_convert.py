@@ -225,6 +225,7 @@ RELATED = {"id": 7, "label": "PER", "start_offset": 0, "end_offset": 4}
         [PRODIGY],
         {**PRODIGY, "entities": [[9, 12, "PER"]]},  # of another tool
         {**PRODIGY, "entities": {"PER": "Bob"}},
+        {**PRODIGY, "tokens": [{"text": "Anna", "start": 0, "end": 4, "id": 0}]},
         *({"text": "Anna met Bob.", key: [[0, 4, "PER"]]} for key in ("label", "labels")),
         {"text": "Anna met Bob.", "entities": [[0, 4, "PER"]]},
         {"text": "Anna met Bob.", "entities": [[0, 4, " PER "]], "spans": []},
@@ -412,12 +413,6 @@ def test_formats_are_told_by_suffix_or_content(
     assert guess_format(path, Reading()) == expected
 
 
-def test_texts_with_tokens_are_no_tagged_tokens(tmp_path: Path) -> None:
-    tokens = [{"text": "Anna", "start": 0, "end": 4, "id": 0}]  # as Prodigy writes them
-    (doc,) = docs_of(read_json(tmp_path, {**PRODIGY, "tokens": tokens}))
-    assert doc.text == "Anna met Bob."
-
-
 # What can't be read: name and content of a file, and what the message says.
 TOOL = {"text": "Anna", "annotations": [{"label": 7, "start_offset": 0, "end_offset": 4}]}
 TWO = {**TASK, "annotations": [{"result": []}, {"result": [1]}]}
@@ -514,11 +509,6 @@ def test_settings_refuse_what_does_not_fit(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         docs_of(read(tmp_path, content, name, **settings))
-
-
-def test_columns_count_from_1() -> None:
-    with pytest.raises(ValueError, match="Columns count from 1, or from -1 at the end, got 0"):
-        Layout(tag_column=0)
 
 
 def test_a_text_that_spacy_does_not_take_is_named(

@@ -120,19 +120,6 @@ def test_vectors_equal_the_reference(ops: Ops, reduce: str, repeats: bool, times
         assert_allclose(to_numpy(vectors), expected, atol=1e-4)
 
 
-def test_equal_lists_in_another_order_are_one_type() -> None:
-    vocab = Vocab()
-    docs = [Doc(vocab, words=["x"] * 40) for _ in range(2)]
-    for i, token in enumerate(docs[0]):
-        token._.kinds = ["a", "b"] if i % 2 else ["b", "a"]
-    for token in docs[1]:
-        token._.kinds = ["a", "c"]
-    model = build_hash(["_.kinds"]).initialize(X=docs)
-    first, second = model.predict(docs)
-    assert (first == first[0]).all()
-    assert abs(first[0] - second[0]).max() > 0.01
-
-
 @pytest.mark.parametrize("kind", BUILDERS)
 def test_gradients_equal_central_differences(kind: str) -> None:
     doc = make_doc()

@@ -6,7 +6,7 @@ from thinc.api import Ops, to_numpy
 
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.compute.hashing import DEAD_SEED, group_seeds
-from spacy_multihash.layers import default_seed, default_seeds, hash_rows, spacy_seeds
+from spacy_multihash.layers import default_seed, default_seeds, hash_rows
 from tests.helpers.rows import reference_rows
 
 IDS = st.lists(st.integers(0, 2**64 - 1), max_size=40)
@@ -69,7 +69,3 @@ def test_default_seed_avoids_the_dead_one_in_the_one_column_that_leads_there() -
     column = DEAD_SEED * pow(0x9E3779B9, -1, 2**32) % 2**32 - 1
     assert default_seed(column) != DEAD_SEED
     assert default_seed(column + 1) == (DEAD_SEED + 0x9E3779B9) % 2**32  # the next is not replaced
-
-
-def test_spacy_seeds_start_at_eight() -> None:
-    assert spacy_seeds(4) == [8, 9, 10, 11]

@@ -9,8 +9,8 @@ from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed
 from tests.helpers.gradients import check_param_gradients
 
 
-def attr_layer(seed: int, nO: int = 2, nV: int = 5, num_hashes: int = 2) -> Model:
-    return chain(hash_rows(nV, attr="NORM", num_hashes=num_hashes, seed=seed), TableEmbed(nO, nV))
+def attr_layer(seed: int, nO: int = 2) -> Model:
+    return chain(hash_rows(5, attr="NORM", num_hashes=2, seed=seed), TableEmbed(nO, 5))
 
 
 def ids(ops: Ops, n: int, columns: int) -> numpy.ndarray:

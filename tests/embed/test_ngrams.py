@@ -85,12 +85,3 @@ def test_vectors_and_gradients_equal_a_loop(ops: Ops, kind: str, lengths: list[i
     assert docs.shape == (len(lengths), 3)
     assert d_vectors.dataXd.shape == (sum(lengths), 3)
     assert to_numpy(d_vectors.lengths).tolist() == lengths
-
-
-def test_vectors_may_be_views_of_64_bits_and_read_only(kind: str) -> None:
-    model = reduction(kind)
-    X, lengths = numpy.ones((3, 3), dtype="float32"), numpy.array([1, 2], dtype="int32")
-    expected = model.predict(Ragged(X, lengths))
-    other = numpy.repeat(X.astype("float64"), 2, axis=0)[::2]
-    other.flags.writeable = False
-    assert_allclose(model.predict(Ragged(other, lengths)), expected)

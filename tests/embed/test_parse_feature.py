@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spacy_multihash.embed.features import Feature, Ngrams, parse_feature
+from spacy_multihash.embed.features import Feature, parse_feature
 
 
 def parsed(name: str, *, repeats: bool = True) -> Feature:
@@ -105,13 +105,6 @@ def test_ngrams_are_all_substrings(word: str, low: int, more: int) -> None:
     once = parsed(f"LOWER{{{low},{high}}}", repeats=False).pieces(word)
     assert len(once) == len(set(once))
     assert set(once) == set(found)
-
-
-def test_ngrams_of_short_words() -> None:
-    assert Ngrams(1, 2).pieces("") == ["<", ">", "<>"]
-    assert Ngrams(3, 5).pieces("") == ["<>"]
-    assert Ngrams(3, 5).pieces("a") == ["<a>"]
-    assert Ngrams(3, 4).pieces("ab") == ["<ab", "ab>", "<ab>"]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ CASES = {
 }
 
 
-def make(nO: int = 3, nV: int = 5) -> Model:
-    return TableEmbed(nO, nV).initialize()
+def make() -> Model:
+    return TableEmbed(3, 5).initialize()
 
 
 def as_rows(ops: Ops, rows: list[list[int]]) -> numpy.ndarray:

@@ -74,11 +74,6 @@ def test_page_holds_any_text() -> None:
     assert "&#56320;" in render_page("broken \udc00").decode()
 
 
-def test_table_puts_numbers_to_the_right() -> None:
-    assert html_table(["", "F1"], [["dev", "8.1"]]).count('class="number"') == 2
-    assert html_table(["", "text"], [["dev", "x"]], aligns="ll").count('class="number"') == 0
-
-
 def test_line_goes_from_the_left_below_to_the_right_above() -> None:
     chart = line_chart({"F1": [(0, 0.0), (50, 100.0)]}, x_label="steps", description="")
     (points,) = re.findall(r'points="([^"]+)"', chart)

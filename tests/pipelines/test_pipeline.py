@@ -577,7 +577,6 @@ def with_lock() -> Language:
     ("given", "settings", "message"),
     [
         ("en_core_web_md", {}, "nlp must be a Language, was: str. .*spacy.load"),
-        (None, {}, "nlp must be a Language, was: NoneType"),
         (spacy.blank("en"), {"keep_ner": "no"}, "accelerate: keep_ner must be"),
         (spacy.blank("en"), {"texts": "Anna"}, "texts must be a list of texts, was: 'Anna'"),
         (with_lock(), {"texts": ["Anna"]}, "can't be copied, .*lock.* Leave out texts"),
@@ -617,11 +616,6 @@ def test_texts_without_tokens_change_nothing(nlp: Language) -> None:
 
 def test_result_is_readable_where_it_is_shown(nlp: Language) -> None:
     done = accelerate(nlp)
-    assert repr(done) == str(done)
-    html = done._repr_html_()
-    assert html.count("<tr>") == 5
-    assert "<td>ner.factory</td><td>ner by batch_ner</td>" in html
-    assert "<td>replaced</td><td>tok2vec.model.embed</td>" in html
-    assert OUR_EMBED in html
+    assert "<td>ner.factory</td><td>ner by batch_ner</td>" in done._repr_html_()
     escaped = Acceleration(left=[Left("a", "<b>", "c", "1 < 2")])._repr_html_()
     assert "a.&lt;b&gt;" in escaped and "1 &lt; 2" in escaped

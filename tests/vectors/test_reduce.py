@@ -124,22 +124,22 @@ def test_axes_beyond_the_rank_are_refused() -> None:
         moments(X[:0])
 
 
-def tables(noise: float = 0.3) -> list[numpy.ndarray]:
+def tables() -> list[numpy.ndarray]:
     """Tables that have three columns in common, but for noise, and that differ in all others."""
     rng = numpy.random.default_rng(2)
     shared = rng.normal(size=(200, 3))
     parts = [
         numpy.hstack(
-            [shared + noise * rng.normal(size=(200, 3)) * [1, 2, 3], rng.normal(size=(200, n))]
+            [shared + 0.3 * rng.normal(size=(200, 3)) * [1, 2, 3], rng.normal(size=(200, n))]
         )
         for n in (3, 4, 2)
     ]
     return [P @ rng.normal(size=(P.shape[1],) * 2) + j for j, P in enumerate(parts)]
 
 
-def keyed(X: numpy.ndarray, first: int = 0) -> VectorTable:
-    """Make a table of the words 0, 1, ... from a first word on."""
-    return make_table(X.astype("float32"), [str(i) for i in range(first, first + len(X))])
+def keyed(X: numpy.ndarray) -> VectorTable:
+    """Make a table of the words 0, 1, ..."""
+    return make_table(X.astype("float32"), [str(i) for i in range(len(X))])
 
 
 def merged(Xs: list[VectorTable], width: int) -> numpy.ndarray:
