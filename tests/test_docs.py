@@ -19,6 +19,7 @@ from spacy_multihash import layers
 from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
 from tests.helpers.pages import run, run_page, write_formats
 from tests.helpers.paths import ROOT
+from tests.helpers.pipelines import weighted_pipeline
 
 PAGES = {
     "README": ROOT / "README.md",
@@ -37,13 +38,6 @@ CHANGES = [
     (r"importance training/model-best .*", "importance weighted --data corpus/train.spacy"),
     (r"    spacy.load\(.*\n", ""),
 ]
-WEIGHTED = {
-    "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
-    "width": 8,
-    "attrs": ["NORM"],
-    "rows": [50],
-    "include_static_vectors": False,
-}
 
 
 def page_text(name: str) -> str:
@@ -83,15 +77,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ner.add_label("GPE")
     nlp.initialize()
     nlp.to_disk(folder / STAND_IN)
-    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": WEIGHTED}
-    model["encode"] = {
-        "@architectures": "spacy.MaxoutWindowEncoder.v2",
-        **{"width": 8, "depth": 1, "window_size": 1, "maxout_pieces": 2},
-    }
-    weighted = spacy.blank("en")
-    weighted.add_pipe("tok2vec", config={"model": model})
-    weighted.initialize()
-    weighted.to_disk(folder / "weighted")
+    weighted_pipeline().to_disk(folder / "weighted")
     for name in ("first-model", "your-data"):
         write_formats(PAGES[name].read_text("utf8"), folder)
     with pytest.MonkeyPatch.context() as monkeypatch:

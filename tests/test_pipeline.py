@@ -12,13 +12,12 @@ import srsly
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.cli.train import train as train_cli
 from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, Span
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.training.pretrain import pretrain
 from spacy.util import load_config, load_model_from_config
-from spacy.vocab import Vocab
-from thinc.api import Config, Model, fix_random_seed
+from thinc.api import Config, Model
 
 from spacy_multihash import (
     build_multi_embed_v1,
@@ -26,6 +25,7 @@ from spacy_multihash import (
     find_tables,
     set_tables,
 )
+from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.embed.find import rows_of
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import CALLBACK, small_config, write_corpus
@@ -130,12 +130,6 @@ def assert_same_predictions(one: Language, other: Language) -> None:
     assert entities_of(one) == entities_of(other)
 
 
-def assert_learnt(nlp: Language) -> None:
-    for text, ents in SENTENCES:
-        found = [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents]
-        assert found == ents
-
-
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_corpus(tmp_path_factory.mktemp("corpus") / "train.spacy", training_docs())
@@ -161,14 +155,9 @@ def nlp(trained: Path) -> Language:
     return spacy.load(trained)
 
 
-# Training
-
-
 def test_training_learns_the_sentences(nlp: Language) -> None:
-    assert_learnt(nlp)
-
-
-# Pretraining
+    for text, ents in SENTENCES:
+        assert [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents] == ents
 
 
 @pytest.fixture(scope="module")
@@ -199,9 +188,6 @@ def test_pretrained_weights_are_those_that_training_starts_from(
     assert_same_vectors(token_vectors(nlp), token_vectors(fresh))
 
 
-# Frozen, sourced, copied
-
-
 def test_sourced_components_are_trained_further(
     kind: str, corpus: Path, trained: Path, tmp_path: Path
 ) -> None:
@@ -211,7 +197,7 @@ def test_sourced_components_are_trained_further(
     config["training"]["optimizer"]["L2"] = 0.0  # which changes weights without any gradient
     nlp = init_nlp(config)
     assert_same_predictions(nlp, spacy.load(trained))
-    before = [node.get_param("E").copy() for node in nodes(tok2vec(nlp), "table_embed")]
+    before = [node.get_param("E").copy() for node in find_nodes(tok2vec(nlp), "table_embed")]
     train(nlp, tmp_path)
     docs = [nlp.make_doc(text) for text, _ in SENTENCES]
     for table, old in zip(find_tables(nlp), before, strict=True):
@@ -222,20 +208,6 @@ def test_sourced_components_are_trained_further(
         changed = {*numpy.flatnonzero((old != table.weights.get_param("E")).any(axis=1)).tolist()}
         assert changed and changed <= reached
     assert_same_predictions(nlp, spacy.load(tmp_path / "model-last"))
-
-
-def test_sourced_tables_are_kept_when_the_corpus_is_another(
-    corpus: Path, trained: Path, kind: str, tmp_path: Path
-) -> None:
-    vocab = spacy.blank("en").vocab
-    other = tmp_path / "other.spacy"
-    DocBin(docs=[Doc(vocab, words=["Wholly", "different", "words"])]).to_disk(other)
-    config = make_config(kind, other)
-    config["components"] = {name: {"source": str(trained)} for name in ("tok2vec", "ner")}
-    assert_same_predictions(init_nlp(config), spacy.load(trained))
-
-
-# Saving, and several processes
 
 
 def test_pipeline_goes_to_disk_bytes_and_pickles_and_back(
@@ -255,33 +227,21 @@ def test_pipeline_goes_to_disk_bytes_and_pickles_and_back(
         assert_same_predictions(other, nlp)
 
 
-# Python 3.12 and later warn of fork in a process with threads; multiprocessing is spaCy's.
-
-
 # The embedding alone
 
 
-def nodes(model: Model, name: str) -> list[Model]:
-    return [node for node in model.walk() if node.name == name]
-
-
-def make_docs(*texts: str, vocab: Vocab | None = None) -> list[Doc]:
-    vocab = vocab or spacy.blank("en").vocab
+def make_docs(*texts: str) -> list[Doc]:
+    vocab = spacy.blank("en").vocab
     return [Doc(vocab, words=text.split()) for text in texts]
 
 
-def build_embed(
-    kind: str, docs: Sequence[Doc], attrs: Sequence[Any] = ATTRS, *, static_vectors: bool = False
-) -> Model[list[Doc], list[Any]]:
-    """Build and initialize an embedding, from the same seed each time."""
+def build_embed(kind: str, docs: list[Doc]) -> Model[list[Doc], list[Any]]:
     if kind == "hash":
-        rows = [200] * len(attrs)
-        model = build_multi_hash_embed_v1(WIDTH, list(attrs), rows, static_vectors)
+        model = build_multi_hash_embed_v1(WIDTH, ATTRS, ROWS, False)
     else:
-        model = build_multi_embed_v1(WIDTH, list(attrs), static_vectors)
+        model = build_multi_embed_v1(WIDTH, ATTRS, False)
         set_tables(model, count_tables([model], docs))
-    fix_random_seed(1)
-    return model.initialize(X=list(docs))
+    return model.initialize(X=docs)
 
 
 def test_spans_have_the_vectors_of_their_docs(kind: str) -> None:
@@ -304,18 +264,12 @@ def test_pipeline_takes_any_text(nlp: Language, text: str) -> None:
     assert doc.to_json() == among_others.to_json()
 
 
-# Attributes
-
-
 def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
     (doc,) = make_docs("gonna gonna gonna")
     doc[1].norm_ = "going"
     (vectors,) = build_embed(kind, [doc]).predict([doc])
     assert_allclose(vectors[2], vectors[0], atol=1e-5)  # not the same row of a product
     assert abs(vectors[1] - vectors[0]).max() > 1e-3
-
-
-# Static vectors
 
 
 def test_pipeline_with_static_vectors_survives_saving(

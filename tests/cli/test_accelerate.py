@@ -23,6 +23,7 @@ from tests.helpers.spacy_pipelines import (
     tagger,
     with_listener,
 )
+from tests.helpers.vectors import files
 
 invoke = partial(cli.invoke, "accelerate")
 
@@ -41,10 +42,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(saved: Path, tmp_path: Path) -> Path:
     """Give each test a copy of its own."""
     return shutil.copytree(saved, tmp_path / "model")
-
-
-def files(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_pipeline_is_written_and_loads_and_nothing_else_changes(

@@ -17,13 +17,12 @@ from spacy_multihash.pipelines.compress import Precisions
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
-from tests.helpers.lookup_ner import trained_lookup
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(recognizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
-    trained_lookup().to_disk(folder / "model")
+    (folder / "model").symlink_to(recognizer("tagger_ner"))
     write_corpus(folder / "dev.spacy", make_docs())
     return folder
 

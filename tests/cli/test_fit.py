@@ -28,14 +28,15 @@ from spacy_multihash.fit.training import History, train
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.vectors import files
 
 FEW_STEPS = ("--training.max_steps", "20", "--training.eval_frequency", "5")
 FILES = ["config.cfg", "corpus", "fit.json", "model", "report.html", "scores.json"]
 
 
-def invoke(*args: Any, lang: str = "en") -> Result:
+def invoke(*args: Any) -> Result:
     steps = () if "--training.max_steps" in args else FEW_STEPS
-    return cli.invoke("fit", "--lang", lang, "--output", "out", *args, *steps)
+    return cli.invoke("fit", "--lang", "en", "--output", "out", *args, *steps)
 
 
 def done(*args: Any) -> dict[str, Any]:
@@ -278,16 +279,12 @@ def test_what_is_left_out_is_shown_with_the_command_to_read_it(folder: Path) -> 
     assert "convert" not in said(invoke("columns.jsonl", "--output", "other"))
 
 
-def contents() -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
-
-
 def test_other_options_are_no_other_run_of_the_same_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_corpus(folder / "bare.spacy", without_entities())
     done("train.conll")
-    before = contents()
+    before = files(Path("out"))
     for change, said_of_it in (
         (("dev.conll",), "DATA has changed"),
         (("train.conll", "--seed", 3), "--seed was 0, is 3"),
@@ -299,17 +296,17 @@ def test_other_options_are_no_other_run_of_the_same_folder(
         assert f"out has a run with other options: {said_of_it}" in said(result)
     result = invoke("bare.spacy", "--force")
     assert "bare.spacy has no entities" in said(result)
-    assert contents() == before  # what is there goes when the new corpus is checked
+    assert files(Path("out")) == before  # what is there goes when the new corpus is checked
     for wrong in (("--training.dropuot", 0.2), ("--vectors", "nowhere")):
         assert invoke("train.conll", *wrong, "--force").exit_code == 1
-        assert contents() == before
+        assert files(Path("out")) == before
     Path("out/training.npz").write_bytes(b"of other options")
     with monkeypatch.context() as patch:
         patch.setattr(module, "prepare", interrupted(module.prepare))
         assert invoke("train.conll", "--seed", 3, "--force").exit_code == 130
     assert done("train.conll", "--seed", 3)
     assert "--seed was 3, is 0" in said(invoke("train.conll"))
-    assert contents()[Path("out/corpus/dev.spacy")] != before[Path("out/corpus/dev.spacy")]
+    assert files(Path("out"))["corpus/dev.spacy"] != before["corpus/dev.spacy"]
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
 
 

@@ -22,6 +22,7 @@ from spacy_multihash import (
     default_seeds,
     spacy_seeds,
 )
+from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.compat import build_report_multi_fewer_hash_embed_v1
 from spacy_multihash.compute.hashing import group_seeds
 from tests.helpers.rows import reference_rows
@@ -47,10 +48,6 @@ def build(**settings: Any) -> Model:
     return build_multi_hash_embed_v1(**(given | settings))
 
 
-def nodes(model: Model, name: str) -> list[Model]:
-    return [node for node in model.walk() if node.name == name]
-
-
 def params(
     model: Model, *names: str, of: Callable[[Model, str], Any] = Model.get_param
 ) -> list[numpy.ndarray]:
@@ -58,7 +55,7 @@ def params(
     return [
         of(node, param)
         for name in names
-        for node in nodes(model, name)
+        for node in find_nodes(model, name)
         for param in node.param_names
     ]
 
@@ -87,14 +84,14 @@ def test_spacy_seeds_give_the_weights_vectors_and_gradients_of_spacy(docs: list[
 def test_number_of_hashes_may_differ_between_attributes(docs: list[Doc]) -> None:
     model = build(num_hashes=[1, 2, 6, 16])
     model.initialize(X=docs)
-    hashes = [node.attrs["num_hashes"].value for node in nodes(model, "hash_rows")]
+    hashes = [node.attrs["num_hashes"].value for node in find_nodes(model, "hash_rows")]
     assert hashes == [1, 2, 6, 16]
     ids = docs[0].to_array(ATTRS)
-    (embed,) = nodes(model, "multi_embed")
+    (embed,), tables = find_nodes(model, "multi_embed"), find_nodes(model, "table_embed")
     expected = [
         to_numpy(table.get_param("E"))[reference_rows(column, nV, k, group_seeds(seed, k))].sum(1)
         for table, column, nV, k, seed in zip(
-            nodes(model, "table_embed"), ids.T.tolist(), ROWS, hashes, default_seeds(4), strict=True
+            tables, ids.T.tolist(), ROWS, hashes, default_seeds(4), strict=True
         )
     ]
     assert_allclose(embed.predict(ids), numpy.hstack(expected), atol=1e-6)
@@ -102,7 +99,7 @@ def test_number_of_hashes_may_differ_between_attributes(docs: list[Doc]) -> None
 
 def test_dropout_differs_between_tokens_of_a_type(docs: list[Doc]) -> None:
     model = build().initialize(X=docs)
-    nodes(model, "dropout")[0].attrs["dropout_rate"] = 0.5
+    find_nodes(model, "dropout")[0].attrs["dropout_rate"] = 0.5
     vectors = model.begin_update(docs)[0][0]
     first, second = vectors[0] == 0, vectors[2] == 0  # Anna, Anna
     assert (first != second).any()

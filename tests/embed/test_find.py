@@ -10,6 +10,7 @@ from spacy_multihash import count_symbols, find_tables, make_tables, set_tables
 from spacy_multihash.embed.find import lookup_names, ngram_layers
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import HASH, LOOKUP, make_docs
+from tests.helpers.spacy_pipelines import ENCODE
 
 BOW = {
     "@architectures": "spacy.TextCatBOW.v3",
@@ -17,13 +18,6 @@ BOW = {
     "ngram_size": 2,
     "length": 64,
     "no_output_layer": False,
-}
-ENCODE = {
-    "@architectures": "spacy.MaxoutWindowEncoder.v2",
-    "width": 16,
-    "depth": 1,
-    "window_size": 1,
-    "maxout_pieces": 2,
 }
 
 

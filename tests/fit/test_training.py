@@ -2,7 +2,6 @@
 
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
@@ -12,11 +11,12 @@ from spacy.cli.init_config import init_config as spacys_config
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train as train_as_spacy
 from spacy.util import load_config
-from thinc.api import Config, Model
+from thinc.api import Config
 
 from spacy_multihash.cli.init_config import init_config
 from spacy_multihash.fit.training import History, train
 from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.weights import all_weights
 
 OPTIMIZER = {"@optimizers": "Adam.v1", "learn_rate": {"@schedules": "compounding.v1"}}
 OPTIMIZER["learn_rate"] |= {"start": 0.001, "stop": 0.01, "compound": 1.01}  # type: ignore[operator]
@@ -42,20 +42,8 @@ def corpus(tmp_path: Path) -> Path:
     return write_corpus(tmp_path / "corpus.spacy", make_docs(5))
 
 
-def weights(folder: Path) -> list[Any]:
-    nlp = spacy.load(folder)
-    models = [pipe.model for _, pipe in nlp.pipeline if isinstance(pipe.model, Model)]  # type: ignore[attr-defined]
-    return [
-        node.get_param(name)
-        for model in models
-        for node in model.walk()
-        for name in node.param_names
-        if node.has_param(name)
-    ]
-
-
 def assert_same(one: Path, other: Path) -> None:
-    pairs = zip(weights(one), weights(other), strict=True)
+    pairs = zip(all_weights(spacy.load(one)), all_weights(spacy.load(other)), strict=True)
     for weight, expected in pairs:
         assert_array_equal(weight, expected)
 

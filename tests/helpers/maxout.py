@@ -1,18 +1,11 @@
 """Plain references of the Maxout layers, in float64, an output at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy
 from thinc.api import Model, Ops, to_numpy
-
-# The same numbers, laid out otherwise.
-OTHER_FLOATS: dict[str, Callable[[numpy.ndarray], numpy.ndarray]] = {
-    "float64": lambda A: A.astype("float64"),
-    "fortran": numpy.asfortranarray,
-    "strided": lambda A: numpy.repeat(A, 2, axis=1)[:, ::2],
-}
 
 
 def reference_maxout_norm(model: Model, X: numpy.ndarray) -> numpy.ndarray:

@@ -7,9 +7,11 @@ from typing import Any, Optional
 import numpy
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.vectors import Vectors
+
+from tests.helpers.pipelines import add_embedding
+from tests.helpers.spacy_pipelines import LISTENER, ner
 
 TEXT = "Anna met ROME xyz fell"
 META = "spacy-multihash.MetaVectors.v1"
@@ -37,10 +39,10 @@ def save_words(path: Path, words: Sequence[str], width: int, seed: int = 0) -> s
     return str(path)
 
 
-def save_floret(path: Path, width: int, seed: int = 0) -> str:
+def save_floret(path: Path, width: int) -> str:
     """Save a pipeline with a table of n-grams."""
     nlp = spacy.blank("en")
-    nlp.vocab.vectors = floret_of(nlp, width, seed)
+    nlp.vocab.vectors = floret_of(nlp, width)
     nlp.to_disk(path)
     return str(path)
 
@@ -67,15 +69,9 @@ def meta_pipeline(embed: dict[str, Any], own: Optional[str] = None) -> Language:
     own: The pipeline with the vocab's own table.
     """
     nlp = spacy.blank("en")
-    encode = {"@architectures": "spacy.MaxoutWindowEncoder.v2", "width": 16, "depth": 1}
-    encode |= {"window_size": 1, "maxout_pieces": 2}
-    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
-    nlp.add_pipe("tok2vec", config={"model": model})
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "*"}
-    parser = {"@architectures": "spacy.TransitionBasedParser.v2", "tok2vec": listener}
-    parser |= {"state_type": "ner", "extra_state_tokens": False, "hidden_width": 8}
-    parser |= {"maxout_pieces": 2, "use_upper": True}
-    nlp.add_pipe("ner", config={"model": parser}).add_label("PER")  # type: ignore[attr-defined]
+    add_embedding(nlp, "tok2vec", embed)
+    model = ner(LISTENER)["model"]
+    nlp.add_pipe("ner", config={"model": model}).add_label("PER")  # type: ignore[attr-defined]
     nlp.config["initialize"]["vectors"] = own
     return nlp
 
@@ -93,7 +89,6 @@ def trained(nlp: Language, updates: int = 2) -> Language:
     return nlp
 
 
-def tensor_of(nlp: Language, text: str = TEXT) -> numpy.ndarray:
+def tensor_of(nlp: Language) -> numpy.ndarray:
     """Give the vectors that the tok2vec makes."""
-    doc: Doc = nlp(text)
-    return doc.tensor
+    return nlp(TEXT).tensor

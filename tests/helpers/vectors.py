@@ -30,11 +30,9 @@ def make_table(
     return VectorTable(name, X, word_keys(words), numpy.arange(len(words)), words)
 
 
-def write_pipeline(
-    path: Path, X: numpy.ndarray, words: list[str] | None = None, lang: str = "xx"
-) -> Path:
+def write_pipeline(path: Path, X: numpy.ndarray, words: list[str] | None = None) -> Path:
     """Write a pipeline with vectors, as spaCy does."""
-    nlp = spacy.blank(lang)
+    nlp = spacy.blank("xx")
     words = WORDS[: len(X)] if words is None else words
     nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, name="some.vectors")
     for row, word in enumerate(words):

@@ -13,14 +13,7 @@ from spacy.training import Example
 
 from spacy_multihash.ner.biluo import MISSING, tag_names
 from spacy_multihash.ner.gold import gold_labels, gold_tags, same_tokens, wrong_entities
-
-LABELS = ("A", "B", "C")
-VOCAB = spacy.blank("en").vocab
-WORDS = st.sampled_from(["a", "B", "\n", " ", "x'y", "...", "ß"])
-# A run of tokens: a label, or what is known of them, and how many.
-RUNS = st.lists(
-    st.tuples(st.sampled_from([*LABELS, "missing", "blocked", "outside"]), st.integers(1, 3))
-)
+from tests.helpers.transition_training import KNOWN, LABELS, VOCAB, annotate, draw_text
 
 
 def by_alignment(examples: Sequence[Example], labels: Sequence[str]) -> list[int]:
@@ -30,17 +23,9 @@ def by_alignment(examples: Sequence[Example], labels: Sequence[str]) -> list[int
 
 @st.composite
 def reference_docs(draw: st.DrawFn) -> Doc:
-    runs = draw(RUNS)
-    words = [draw(WORDS) for _, length in runs for _ in range(length)]
-    doc = Doc(VOCAB, words=words, spaces=[draw(st.booleans()) for _ in words])
-    spans: dict[str, list[Span]] = {"entity": [], "missing": [], "blocked": [], "outside": []}
-    start = 0
-    for kind, length in runs:
-        label = kind if kind in LABELS else ""
-        spans["entity" if label else kind].append(Span(doc, start, start + length, label=label))
-        start += length
-    entities = spans.pop("entity")
-    doc.set_ents(entities, **spans)
+    words, spaces = draw_text(draw, with_spaces=True)
+    doc = Doc(VOCAB, words=words, spaces=spaces)
+    annotate(draw, doc, [*LABELS, *KNOWN])
     return doc
 
 

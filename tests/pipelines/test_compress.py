@@ -48,6 +48,7 @@ from tests.helpers.spacy_pipelines import (
     train,
     with_listener,
 )
+from tests.helpers.weights import all_weights
 
 SAVED = Path(__file__).resolve().parents[1] / "data" / "0.1.0"
 WHOLE = Precisions("float32", "float32", "float32")
@@ -66,12 +67,6 @@ def size(folder: Path) -> int:
     """The bytes of all files, but of the strings, which grow with the texts that were read."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "strings.json"]
     return sum(path.stat().st_size for path in files)
-
-
-def weights(nlp: Language) -> list[numpy.ndarray]:
-    models = [pipe.model for _, pipe in nlp.components if hasattr(pipe, "model")]
-    nodes = [node for model in models for node in model.walk()]
-    return [node.get_param(name) for node in nodes for name in node.param_names]
 
 
 def with_vectors(nlp: Language, kind: str) -> Language:
@@ -107,10 +102,10 @@ def test_pipelines_of_all_embeddings_predict_nearly_the_same(kind: str, tmp_path
     docs = srsly.read_json(SAVED / kind / PREDICTIONS)["docs"]
     texts = [doc["text"] for doc in docs if doc["text"]]
     same = small(nlp, tmp_path / "whole", WHOLE)
-    for one, other in zip(weights(nlp), weights(same), strict=True):
+    for one, other in zip(all_weights(nlp), all_weights(same), strict=True):
         assert_array_equal(one, other)
     found = small(nlp, tmp_path / "small")
-    for one, other in zip(weights(nlp), weights(found), strict=True):
+    for one, other in zip(all_weights(nlp), all_weights(found), strict=True):
         assert other.dtype == "float32"
         numpy.testing.assert_allclose(other, one, atol=numpy.abs(one).max(initial=0) / 200)
     for one, two, three in zip(*(n.pipe(texts) for n in (nlp, same, found)), strict=True):
@@ -171,7 +166,7 @@ def test_components_are_trained_on_and_saved(tmp_path: Path) -> None:
     found.to_disk(tmp_path / "trained", exclude=["vocab"])  # beside vectors that are small
     again = spacy.load(tmp_path / "trained")
     assert predictions(again) == predictions(found)
-    for one, other in zip(weights(found), weights(again), strict=True):
+    for one, other in zip(all_weights(found), all_weights(again), strict=True):
         assert_array_equal(one, other)
     files = size(tmp_path / "small")
     assert size(tmp_path / "trained") > 1.2 * files
@@ -222,7 +217,7 @@ def test_compressed_pipeline_is_compressed_again(first: Precisions, tmp_path: Pa
     last = small(again, tmp_path / "last", Precisions("int8", "int8", "int8"))
     assert last.pipe_names == again.pipe_names
     assert_array_equal(last.vocab["Rome"].vector, again.vocab["Rome"].vector)
-    for one, other in zip(weights(again), weights(last), strict=True):
+    for one, other in zip(all_weights(again), all_weights(last), strict=True):
         assert_array_equal(one, other)
 
 

@@ -23,44 +23,33 @@ from thinc.api import (
     to_numpy,
 )
 
-from spacy_multihash.common.nodes import Pinned
+from spacy_multihash.common.nodes import Pinned, find_nodes
 from spacy_multihash.layers import default_seeds, importance_seed
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.paths import ROOT
+from tests.helpers.rows import reference_rows
 
 CORPUS = {
     "SPORT": [
         "The team won the final by two goals .",
         "She scored a goal in the last minute .",
         "The coach praised his players after the match .",
-        "Our striker missed a penalty again .",
-        "The runner broke the world record .",
-        "They lost the match and the cup .",
     ],
     "FOOD": [
         "Stir the soup and add some salt .",
         "Bake the bread until it is brown .",
         "She fried onions with garlic and butter .",
-        "The cake needs more sugar .",
-        "Add the garlic to the hot oil .",
-        "This soup tastes of fresh tomatoes .",
     ],
     "MONEY": [
         "The bank raised its interest rate .",
         "Shares of the company fell by five percent .",
         "Investors sold their bonds .",
-        "The profit of the bank doubled .",
-        "He paid taxes on his income .",
-        "The company borrowed a million dollars .",
     ],
     "WEATHER": [
         "Heavy rain and wind are expected .",
         "The storm brought snow to the north .",
         "It will be sunny and warm tomorrow .",
-        "Clouds cover the coast this morning .",
-        "Temperatures fall below zero at night .",
-        "Strong wind will blow from the west .",
     ],
 }
 LABELS = list(CORPUS)
@@ -119,10 +108,6 @@ def best(cats: dict[str, float]) -> str:
     return max(cats, key=cats.__getitem__)
 
 
-def nodes(model: Model, name: str) -> list[Model]:
-    return [node for node in model.walk() if node.name == name]
-
-
 def param(node: Model, name: str) -> Any:
     return node.get_param(name)
 
@@ -164,21 +149,17 @@ def ngrams_of(doc: Doc, orders: list[int]) -> list[int]:
     return ngrams
 
 
-def rows_of(ngram: int, nV: int, seed: int, k: int) -> list[int]:
-    digest = mmh3.hash_bytes(ngram.to_bytes(8, "little"), seed, x64arch=True)
-    return [int.from_bytes(digest[4 * i : 4 * i + 4], "little") % nV for i in range(k)]
-
-
 def reference(model: Model, doc: Doc, orders: list[int], reduce: str) -> numpy.ndarray:
     """Give the scores of the labels, one n-gram and one component vector at a time."""
-    E = param(nodes(model, "weighted_table_embed")[0], "E")
-    P = param(nodes(model, "table_embed")[0], "E")
+    E = param(find_nodes(model, "weighted_table_embed")[0], "E")
+    P = param(find_nodes(model, "table_embed")[0], "E")
     seed = default_seeds(1)[0]
     pooled = numpy.zeros(E.shape[1])
     ngrams = ngrams_of(doc, orders)
     for ngram in ngrams:
-        (row_of_P,) = rows_of(ngram, len(P), importance_seed(seed), 1)
-        for i, row in enumerate(rows_of(ngram, len(E), seed, P.shape[1])):
+        ((row_of_P,),) = reference_rows([ngram], len(P), 1, [importance_seed(seed)])
+        (rows,) = reference_rows([ngram], len(E), P.shape[1], [seed])
+        for i, row in enumerate(rows):
             pooled += P[row_of_P, i] * E[row]
     X = pooled / max(len(ngrams), 1) if reduce == "mean" else pooled
     output = model.get_ref("output_layer")
@@ -236,9 +217,6 @@ def test_docs_without_ngrams_go_there_and_back(
         assert_allclose(to_numpy(probabilities), expected, atol=1e-6)
         assert backprop(ops.xp.ones_like(probabilities)) == []
         assert all(ops.xp.isfinite(n.get_grad(p)).all() for n in model.walk() for p in n.grad_names)
-
-
-# Settings
 
 
 # Pipelines

@@ -15,7 +15,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import Config, Model, fix_random_seed
+from thinc.api import Config, fix_random_seed
 
 from spacy_multihash.common.types import Decoder
 from spacy_multihash.ner.biluo import tag_names
@@ -39,6 +39,7 @@ from tests.helpers.tagger_ner import (
     tok2vec,
     trained,
 )
+from tests.helpers.weights import weights_of
 
 MODELS: dict[str, dict[str, Any]] = {
     "all passes": tagger(),
@@ -108,26 +109,15 @@ def test_gold_entity_that_begins_with_whitespace_is_trained_on_and_not_found() -
 # Beside other components
 
 
-def shared(encode: dict[str, Any] = ITERATED, other: str = "tagger_ner") -> Language:
-    """A pipeline of which two components listen to one tok2vec."""
+@pytest.mark.parametrize("listeners", [1, 2])
+def test_gradients_reach_the_vectors_of_another_component(listeners: int) -> None:
     fix_random_seed(0)
     nlp = spacy.blank("en")
-    nlp.add_pipe("tok2vec", config={"model": tok2vec(encode)})
+    nlp.add_pipe("tok2vec", config={"model": tok2vec()})
     model = tagger(LISTENER, learn_transitions=True)
-    nlp.add_pipe("tagger_ner", config={"model": model, "spans_key": "found"})
-    settings = {"tagger_ner": tagger(LISTENER), "ner": {"tok2vec": LISTENER}}
-    if other in settings:
-        nlp.add_pipe(other, name="other", config={"model": settings[other]})
-    return nlp
-
-
-def weights_of(model: Model) -> list[numpy.ndarray]:
-    return [node.get_param(n).copy() for node in model.walk() for n in node.param_names]
-
-
-@pytest.mark.parametrize("other", ["tagger_ner", "none"])
-def test_gradients_reach_the_vectors_of_another_component(other: str) -> None:
-    nlp = fit(shared(other=other), steps=2)
+    for name in ("tagger_ner", "other")[:listeners]:
+        nlp.add_pipe("tagger_ner", name, config={"model": model})
+    fit(nlp, steps=2)
     vectors = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
     alone = vectors.copy()
     examples = examples_of(nlp)

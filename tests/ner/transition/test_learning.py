@@ -9,7 +9,7 @@ import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
 from spacy.training import Example
-from thinc.api import SGD, Model, Optimizer, fix_random_seed
+from thinc.api import SGD, Optimizer, fix_random_seed
 
 from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.spacy_pipelines import CNN, LISTENER, TOK2VEC
@@ -23,6 +23,7 @@ from tests.helpers.transition_training import (
     theirs,
     without_state_dropout,
 )
+from tests.helpers.weights import all_weights, weights_of
 
 AS_SPACY = {"state_dropout": 0.0, "spacy_gradient": True}
 FACTORIES = {"ner": {}, "batch_ner": AS_SPACY}
@@ -50,14 +51,6 @@ def fit(
     return [
         float(nlp.update(examples_of(nlp), sgd=sgd or adam, **options)["ner"]) for _ in range(steps)
     ]
-
-
-def weights_of(model: Model) -> list[numpy.ndarray]:
-    return [node.get_param(n).copy() for node in model.walk() for n in node.param_names]
-
-
-def all_weights(nlp: Language) -> list[numpy.ndarray]:
-    return [w for _, pipe in nlp.pipeline for w in weights_of(pipe.model)]  # type: ignore[attr-defined]
 
 
 def assert_same_weights(given: list[numpy.ndarray], expected: list[numpy.ndarray]) -> None:
