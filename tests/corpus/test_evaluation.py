@@ -128,16 +128,6 @@ def gold_and_predicted() -> list[Example]:
     return [Example(predicted, gold)]
 
 
-def test_a_false_positive_counts_in_both_masked_parts_and_once_in_the_other_scores() -> None:
-    known = known_entities([make_doc([(0, 1, "LOC"), (5, 1, "PER")])])  # a and f were seen
-    result = evaluate_entities(gold_and_predicted(), known)
-    assert values(result.masked["seen"]) == pytest.approx((1 / 2, 1.0, 2 / 3))  # f
-    assert values(result.masked["unseen"]) == pytest.approx((0.0, 0.0, 0.0))  # c and f
-    assert values(result.once["seen"]) == pytest.approx((1 / 2, 1.0, 2 / 3))
-    assert values(result.once["unseen"]) == pytest.approx((0.0, 0.0, 0.0))
-    assert [result.once[name].entities for name in ("seen", "unseen")] == [1, 2]
-
-
 def test_a_prediction_belongs_to_the_part_of_the_entity_that_it_hits_whatever_their_tokens() -> (
     None
 ):

@@ -5,7 +5,6 @@ import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.ml.models.tok2vec import (
-    CharacterEmbed,
     MaxoutWindowEncoder,
     MishWindowEncoder,
     MultiHashEmbed,
@@ -133,19 +132,13 @@ def ours(**settings: Any) -> Model:
 SEEDS: dict[str, Any] = {"seeds": [8, 9, 10]}
 CNN: dict[str, Any] = {"width": 8, "depth": 1, "embed_size": 50, "window_size": 1}
 CNN |= {"maxout_pieces": 3, "subword_features": True, "pretrained_vectors": None}
-CHARACTERS: dict[str, Any] = {"width": 8, "rows": 50, "nM": 4, "nC": 3}
-CHARACTERS |= {"include_static_vectors": False}
 OURS_ENCODER = build_maxout_window_encoder_v1(8, 1, 3, 2)
 WHOLES = [
-    *(
-        build_Tok2Vec_model(ours(**SEEDS), encoder)
-        for encoder in (OURS_ENCODER, MaxoutWindowEncoder(8, 1, 3, 2), MishWindowEncoder(8, 1, 2))
-    ),
+    build_Tok2Vec_model(ours(**SEEDS), OURS_ENCODER),
     chain(ours(**SEEDS), with_array(Softmax(2, 8))),
 ]
 OTHERS = [
     build_hash_embed_cnn_tok2vec(**CNN),
-    CharacterEmbed(**CHARACTERS),
     legacy(),
     reseeded(),
 ]
@@ -160,7 +153,6 @@ REFUSED: list[tuple[Any, Any, str]] = [
     *((embed_from_spacy, other, THEIRS) for other in OTHERS),
     (encoder_from_spacy, OURS_ENCODER, ENCODER),
     (encoder_from_spacy, MishWindowEncoder(8, 1, 2), ENCODER),
-    (encoder_from_spacy, MultiHashEmbed(8, ATTRS, [9, 9, 9], False), ENCODER),
     (encoder_to_spacy, MaxoutWindowEncoder(8, 1, 3, 2), "of a MaxoutWindowEncoder.v1, was"),
     *((f, "tok2vec", f"{f.__name__}: .* must be a Model, was: str. .*get_ref") for f in CONVERTERS),
 ]

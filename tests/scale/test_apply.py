@@ -75,8 +75,8 @@ def shards(tmp_path: Path) -> Path:
     return tmp_path / "shards"
 
 
-def run(*args: Any, dask: str | None = None, **settings: Any) -> Applied:
-    return apply(prepare(*args, **settings), dask=dask)
+def run(*args: Any, **settings: Any) -> Applied:
+    return apply(prepare(*args, **settings))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -415,7 +415,6 @@ def test_folder_of_something_else_is_never_replaced(
         (("model", "shards", "shards/out"), "may not contain each other"),
         (("model", "shards", "shards/c.txt"), "may not contain each other"),
         (("model", "shards", "file"), "file isn.t a writable folder"),
-        (("model", "shards", "out", "--workers", 2, "--dask", "tcp://x:1"), "Give either a number"),
         (("model", "twins", "out"), "c.jsonl and .*c.txt would both be written to .*c.spacy"),
     ],
 )

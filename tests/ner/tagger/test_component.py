@@ -512,11 +512,6 @@ def other_docs(nlp: Language, *texts: str) -> None:
         assert not any(doc.has_annotation("ENT_IOB") for doc in given)
 
 
-def ask(nlp: Language, text: str, *key: Any) -> None:
-    assert pipe_of(nlp).score_spans([nlp.make_doc(text)], [[]]).keys == []
-    pipe_of(nlp).score_spans([nlp.make_doc(text)], [[key]])
-
-
 def load_without_cfg(nlp: Language, folder: Path) -> None:
     nlp.to_disk(folder)
     (folder / "tagger_ner" / "cfg").unlink()
@@ -537,19 +532,15 @@ REFUSED: list[tuple[Callable[..., Any], str]] = [
     (lambda nlp, _: nlp("Anna met Bob"), r"E109.*'tagger_ner'.*initialize"),
     (lambda *_: initialized(tagger(nO=5)), "2 labels need 9 tags, but its model has nO = 5"),
     (lambda *_: blank(tagger(ITERATED)), NO_TOK2VEC.format("iterated_dilated_encoder")),
-    (lambda *_: blank(tagger(MAXOUT)), NO_TOK2VEC.format("maxout_window_encoder")),
     (lambda *_: blank(tagger(MISH)), NO_TOK2VEC.format(r"with_array\(")),
     (lambda nlp, _: nlp.update(examples_of(nlp)), r"E109.*'tagger_ner'.*initialize"),
     (lambda nlp, _: with_labels(nlp, "PERSON"), LABELS_REFUSED),
-    (lambda nlp, _: with_labels(nlp, {"0": {}, "1": {"PERSON": 1}}), LABELS_REFUSED),
     (lambda nlp, _: with_labels(nlp, ["PERSON", 3]), LABELS_REFUSED),
     (lambda nlp, _: pipe_of(nlp).from_bytes(pipe_of(randomized(CRF)).to_bytes()), "transitions"),
 ]
 REFUSED_WHEN_TRAINED: list[tuple[Callable[..., Any], str]] = [
     (lambda nlp, _: pipe_of(nlp).predict(nlp.make_doc("a b c")[0:2]), SPAN_REFUSED),
     (lambda nlp, _: pipe_of(nlp).score_spans(nlp.make_doc("a b c")[0:2]), SPAN_REFUSED),
-    (lambda nlp, _: ask(nlp, "", 0, 1, "X"), "There is no label 'X'. Expected one of"),
-    (lambda nlp, _: ask(nlp, "", 0, 1, "PER"), r"a doc with 0 tokens, was \[0, 1\)"),
     (lambda nlp, _: other_docs(nlp, "one two three"), "Expected 2 of them, found 1. Give set_ann"),
     (lambda nlp, _: other_docs(nlp, "one two", "a b"), "Expected 3 tokens in doc 0, found 2"),
     (lambda nlp, _: loss_of(nlp, examples_with_new(nlp)), r"does not have: DRINK\. .*GPE, PER"),

@@ -14,22 +14,9 @@ from spacy_multihash.ner.tagger.crf import (
     crf_loss,
     cross_entropy,
     entity_marginals,
-    pack,
     tagging_loss,
 )
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
-
-
-@given(lengths=st.lists(st.integers(0, 5), max_size=6))
-def test_steps_hold_the_tokens_of_all_sequences_that_long(lengths: list[int]) -> None:
-    packed = pack(numpy.array(lengths, dtype="int32"))
-    ranked = sorted(range(len(lengths)), key=lambda sequence: -lengths[sequence])
-    assert packed.num_steps == max(lengths, default=0)
-    assert packed.num_sequences == sum(length > 0 for length in lengths)
-    for t in range(packed.num_steps):
-        expected = [sum(lengths[:sequence]) + t for sequence in ranked if lengths[sequence] > t]
-        assert packed.order[packed.step(t)].tolist() == expected
-        assert packed.sizes[t] == len(expected)
 
 
 def brute_force(
