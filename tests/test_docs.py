@@ -118,9 +118,7 @@ def folder_of(
 @pytest.mark.usefixtures("all_exceptions")
 @pytest.mark.parametrize("name", PAGES)
 def test_code_of_a_page_runs(
-    name: str,
-    folder_of: Callable[[str, pytest.MonkeyPatch], Path],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, folder_of: Callable[[str, pytest.MonkeyPatch], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert folder_of(name, monkeypatch).is_dir()
 

@@ -19,12 +19,7 @@ from spacy.training.pretrain import pretrain
 from spacy.util import load_config, load_model_from_config
 from thinc.api import Config, Model
 
-from spacy_multihash import (
-    build_multi_embed_v1,
-    build_multi_hash_embed_v1,
-    find_tables,
-    set_tables,
-)
+from spacy_multihash import build_multi_embed_v1, build_multi_hash_embed_v1, find_tables, set_tables
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.embed.find import rows_of
 from spacy_multihash.tables.set_tables import count_tables

@@ -168,11 +168,7 @@ def test_csv_is_split_with_a_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "row"),
-    [
-        ("my.csv", "text {},A\n"),
-        ("my.conll", "text O\n{} B-PER\n\n"),
-    ],
+    ("name", "row"), [("my.csv", "text {},A\n"), ("my.conll", "text O\n{} B-PER\n\n")]
 )
 def test_same_texts_stay_in_one_split(name: str, row: str, tmp_path: Path) -> None:
     rows = "".join(row.format(i % 10) for i in range(30))

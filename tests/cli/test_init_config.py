@@ -93,12 +93,7 @@ def test_config_is_complete(tmp_path: Path, pipeline: Pipeline, vectors: str | N
     config = load_config(path)
     nlp = load_model_from_config(config, auto_fill=False, validate=True)
     assert nlp.lang == "nl"
-    assert config["paths"] == {
-        "train": None,
-        "dev": None,
-        "vectors": vectors,
-        "init_tok2vec": None,
-    }
+    assert config["paths"] == {"train": None, "dev": None, "vectors": vectors, "init_tok2vec": None}
     _, filled = fill_config(tmp_path / "filled.cfg", path, silent=True)
     assert filled == config
     assert all(section["include_static_vectors"] is bool(vectors) for section in embeds(config))

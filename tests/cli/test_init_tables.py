@@ -113,10 +113,7 @@ EMBED = "--components.tok2vec.model.embed"
     [
         (("--uncut", "--min-freq", 3), "Expected --uncut without --min-freq, which cuts tables"),
         (("--uncut", "--max-rows", 3), "Expected --uncut without --max-rows, which cuts tables"),
-        (
-            ("--merge", "cut.tables"),
-            "Can't merge tables that were cut: tables 1 have min_freq = 2",
-        ),
+        (("--merge", "cut.tables"), "Can't merge tables that were cut: tables 1 have min_freq = 2"),
         (("--merge", "part.tables", f"{EMBED}.attrs", '["PREFIX"]'), "MultiEmbed lack PREFIX"),
         (("--merge", "bad.spacy"), "bad.spacy"),
         (("--component", "ner"), "component 'ner' holds no MultiEmbed"),

@@ -117,10 +117,7 @@ def test_text_is_read_from_elsewhere(way: str, folder: Path, tmp_path: Path) -> 
         (["model", "text.txt"], "text.txt is a file. .* give --file text.txt"),
         (["nowhere", "x"], "There is no pipeline 'nowhere'"),
         (["nb_core_news_sm", "x"], "There is no .* python -m spacy download nb_core_news_sm"),
-        (
-            ["training", "x"],
-            "training is the folder of a training. Give the .*-best",
-        ),
+        (["training", "x"], "training is the folder of a training. Give the .*-best"),
         (["own", "x"], "own' needs my.Own.v1, which isn't registered. .* give --code FILE"),
         (["text.txt", "x"], "text.txt is a file, and no trained pipeline"),
     ],

@@ -11,12 +11,7 @@ from typing import Any
 
 import pytest
 
-from spacy_multihash.common.files import (
-    recover_folder,
-    replacing_folder,
-    staging,
-    write_bytes,
-)
+from spacy_multihash.common.files import recover_folder, replacing_folder, staging, write_bytes
 from tests.helpers.streams import into, linux, run_into
 
 

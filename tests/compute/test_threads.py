@@ -58,10 +58,7 @@ def test_parts_cover_a_range_once(number: int, threads: int) -> None:
     assert_array_equal(counts, 1)
 
 
-@given(
-    lengths=st.lists(st.sampled_from([1, 2, 300, 1000]), max_size=12),
-    threads=st.integers(1, 5),
-)
+@given(lengths=st.lists(st.sampled_from([1, 2, 300, 1000]), max_size=12), threads=st.integers(1, 5))
 def test_parts_of_docs_cut_no_doc(lengths: list[int], threads: int) -> None:
     set_threads(threads)
     parts: list[Part] = []

@@ -9,11 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import SHAPE
 from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
-from thinc.api import (
-    Model,
-    fix_random_seed,
-    to_numpy,
-)
+from thinc.api import Model, fix_random_seed, to_numpy
 
 from spacy_multihash import (
     build_multi_embed_v1,

@@ -7,9 +7,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Token
 
-from spacy_multihash.embed.architectures import (
-    build_multi_hash_embed_v1,
-)
+from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 
 WORDS = ["Anna", "met", "Bob", "in", "Rome"] * 50

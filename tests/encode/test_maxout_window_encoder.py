@@ -8,12 +8,7 @@ from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import encoder_from_spacy
 from spacy_multihash.layers import MaxoutWindowEncoder
-from tests.helpers.maxout import (
-    batch,
-    flat,
-    randomize,
-    reference_encoder,
-)
+from tests.helpers.maxout import batch, flat, randomize, reference_encoder
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 

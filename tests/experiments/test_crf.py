@@ -4,13 +4,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from experiments.crf import (
-    features,
-    gold_tags,
-    predict_crf,
-    sentences,
-    train_crf,
-)
+from experiments.crf import features, gold_tags, predict_crf, sentences, train_crf
 from tests.helpers.corpora import make_docs
 
 

@@ -13,15 +13,7 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
-from experiments.results import (
-    GOLD,
-    TRUE,
-    add_run,
-    merge_runs,
-    read_counts,
-    read_rows,
-    read_runs,
-)
+from experiments.results import GOLD, TRUE, add_run, merge_runs, read_counts, read_rows, read_runs
 from experiments.runs import Run, missing, train_and_score
 from experiments.statistics import Cell, Runs
 from tests.helpers.corpora import make_docs

@@ -126,10 +126,7 @@ def test_mistakes_of_texts_are_wrong_labels_the_most_confident_first() -> None:
             example.y.cats = gold
         return text_mistakes(nlp, examples)
 
-    assert mistakes_of(A=1.0, B=0.0) == [
-        (0.9, ["A"], ["B"], "sure"),
-        (0.6, ["A"], ["B"], "unsure"),
-    ]
+    assert mistakes_of(A=1.0, B=0.0) == [(0.9, ["A"], ["B"], "sure"), (0.6, ["A"], ["B"], "unsure")]
     assert mistakes_of(A=1.0, B=1.0) == [  # each lacks a label
         (0.95, ["A", "B"], ["B"], "sure"),
         (0.9, ["A", "B"], ["A"], "right"),

@@ -22,7 +22,7 @@ from spacy_multihash.encode.architectures import build_maxout_window_encoder_v1
 
 # The tests that must fail with our layers, and why.
 EXCEPTIONS = {
-    "test_models.py::test_multi_hash_embed": "it looks for nodes with the names of spaCy's layers",
+    "test_models.py::test_multi_hash_embed": "it looks for nodes with the names of spaCy's layers"
 }
 COUNTS: Counter[str] = Counter()
 

@@ -68,11 +68,7 @@ def plain(entity: Optional[Entity]) -> str:
             "0-3 GPE, 3-4 PER",
             [("spurious", "", "0-3 GPE"), ("cut", "0-4 PER", "3-4 PER")],
         ),
-        (
-            "0-3 PER, 3-4 PER",
-            "0-4 PER",
-            [("cut", "0-3 PER", "0-4 PER"), ("missed", "3-4 PER", "")],
-        ),
+        ("0-3 PER, 3-4 PER", "0-4 PER", [("cut", "0-3 PER", "0-4 PER"), ("missed", "3-4 PER", "")]),
         (
             "5-7 GPE",
             "5-6 GPE, 6-7 GPE",

@@ -34,11 +34,7 @@ def make_facts(symbols: dict[str, int] = SYMBOLS, **others: Any) -> CorpusFacts:
     features = {name: replace(KNOWN, symbols=count) for name, count in symbols.items()}
     for name, changes in others.pop("features", {}).items():
         features[name] = replace(features[name], **changes)
-    values = {
-        "train_tokens": 200_000,
-        "shaped": 0.2,
-        **others,
-    }
+    values = {"train_tokens": 200_000, "shaped": 0.2, **others}
     return CorpusFacts(features=features, **values)
 
 

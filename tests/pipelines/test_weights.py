@@ -137,11 +137,7 @@ WHOLES = [
     build_Tok2Vec_model(ours(**SEEDS), OURS_ENCODER),
     chain(ours(**SEEDS), with_array(Softmax(2, 8))),
 ]
-OTHERS = [
-    build_hash_embed_cnn_tok2vec(**CNN),
-    legacy(),
-    reseeded(),
-]
+OTHERS = [build_hash_embed_cnn_tok2vec(**CNN), legacy(), reseeded()]
 HASHES = "has 4 hashes and the seeds 8, 9, 10, .* has num_hashes"
 THEIRS = r"Expected .* spacy.MultiHashEmbed.v2.*get_ref"
 ENCODER = "Expected the model of a spacy.MaxoutWindowEncoder"

@@ -17,12 +17,7 @@ from spacy.util import resolve_dot_names
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 
-from spacy_multihash import (
-    count_symbols,
-    make_tables,
-    read_tables,
-    write_tables,
-)
+from spacy_multihash import count_symbols, make_tables, read_tables, write_tables
 from spacy_multihash.corpus.training import training_docs
 from spacy_multihash.tables.set_tables import make_init_tables_v1
 from tests.helpers.corpora import (

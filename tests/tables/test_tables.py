@@ -10,14 +10,7 @@ import srsly
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spacy_multihash import (
-    Tables,
-    cut_tables,
-    make_tables,
-    merge_tables,
-    read_tables,
-    write_tables,
-)
+from spacy_multihash import Tables, cut_tables, make_tables, merge_tables, read_tables, write_tables
 from spacy_multihash.tables import tables as tables_module
 from spacy_multihash.tables.tables import IdCounter
 

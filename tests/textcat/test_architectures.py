@@ -15,13 +15,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import (
-    Config,
-    Model,
-    Ops,
-    fix_random_seed,
-    to_numpy,
-)
+from thinc.api import Config, Model, Ops, fix_random_seed, to_numpy
 
 from spacy_multihash.common.nodes import Pinned, find_nodes
 from spacy_multihash.layers import default_seeds, importance_seed

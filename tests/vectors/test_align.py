@@ -3,12 +3,7 @@
 import numpy
 import pytest
 
-from spacy_multihash.vectors.align import (
-    accuracy,
-    alike_vectors,
-    pair_vectors,
-    procrustes,
-)
+from spacy_multihash.vectors.align import accuracy, alike_vectors, pair_vectors, procrustes
 from tests.helpers.vectors import WORDS, make_table, random_vectors
 
 

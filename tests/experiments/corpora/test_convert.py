@@ -5,13 +5,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
-from experiments.corpora.convert import (
-    DATASETS,
-    SplitSummary,
-    convert,
-    convert_cli,
-    read_records,
-)
+from experiments.corpora.convert import DATASETS, SplitSummary, convert, convert_cli, read_records
 
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 NL = (

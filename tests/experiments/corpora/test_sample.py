@@ -6,11 +6,7 @@ import spacy
 from spacy.tokens import DocBin
 
 from experiments.corpora import sample_words
-from experiments.corpora.sample import (
-    Sentence,
-    make_sample,
-    make_sentences,
-)
+from experiments.corpora.sample import Sentence, make_sample, make_sentences
 
 Splits = dict[str, list[Sentence]]
 

@@ -7,11 +7,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
-from experiments.corpora.topics import (
-    SIZES,
-    TOPICS,
-    make_topics,
-)
+from experiments.corpora.topics import SIZES, TOPICS, make_topics
 
 
 @pytest.fixture(scope="module")

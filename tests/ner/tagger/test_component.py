@@ -99,9 +99,7 @@ def taggers() -> dict[str, Language]:
 # Preset: (start, length, what), of overlapping ones the first.
 PRESETS = st.lists(
     st.tuples(
-        st.integers(0, 11),
-        st.integers(1, 3),
-        st.sampled_from(["PER", "GPE", "blocked", "outside"]),
+        st.integers(0, 11), st.integers(1, 3), st.sampled_from(["PER", "GPE", "blocked", "outside"])
     ),
     max_size=4,
 )
@@ -545,10 +543,7 @@ REFUSED_WHEN_TRAINED: list[tuple[Callable[..., Any], str]] = [
     (lambda nlp, _: other_docs(nlp, "one two", "a b"), "Expected 3 tokens in doc 0, found 2"),
     (lambda nlp, _: loss_of(nlp, examples_with_new(nlp)), r"does not have: DRINK\. .*GPE, PER"),
     (lambda nlp, _: pipe_of(nlp).set_output(5), "expected at least the 9 tags .* was: 5"),
-    (
-        load_without_cfg,
-        r'"tagger_ner": the weights in .*tagger_ner are for 2 labels, .* has 0',
-    ),
+    (load_without_cfg, r'"tagger_ner": the weights in .*tagger_ner are for 2 labels, .* has 0'),
 ]
 
 

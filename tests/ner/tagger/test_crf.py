@@ -10,12 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
 from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, tag_names
-from spacy_multihash.ner.tagger.crf import (
-    crf_loss,
-    cross_entropy,
-    entity_marginals,
-    tagging_loss,
-)
+from spacy_multihash.ner.tagger.crf import crf_loss, cross_entropy, entity_marginals, tagging_loss
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
 
 

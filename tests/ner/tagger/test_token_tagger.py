@@ -75,12 +75,7 @@ def windows() -> Model:
     return MaxoutWindowEncoder(WIDTH, window_size=1, nP=2, depth=2)
 
 
-def build(
-    encode: Model,
-    *,
-    every_pass: bool = True,
-    transitions: bool = False,
-) -> Model:
+def build(encode: Model, *, every_pass: bool = True, transitions: bool = False) -> Model:
     model = token_tagger(
         build_Tok2Vec_model(embed_symbols(), encode),
         Linear(),

@@ -15,13 +15,7 @@ from spacy.training import Example
 from spacy_multihash.ner.transition.costs import INVALID, costs_of, outside_costs
 from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
 from spacy_multihash.ner.transition.training import prepare
-from tests.helpers.transition_training import (
-    LABELS,
-    VOCAB,
-    WRONG,
-    examples,
-    plain_example,
-)
+from tests.helpers.transition_training import LABELS, VOCAB, WRONG, examples, plain_example
 
 BATCHES = st.lists(examples(), min_size=1, max_size=3)
 

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 
 from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.compute.dispatch import available_kernels, use_kernels
-from spacy_multihash.ner.transition.rules import (
-    ANY_LABEL,
-    NO_ACTION,
-    NO_LABEL,
-    valid_inside,
-)
+from spacy_multihash.ner.transition.rules import ANY_LABEL, NO_ACTION, NO_LABEL, valid_inside
 from spacy_multihash.ner.transition.states import Batch, Parts, States, visit_states, whole_docs
 from tests.helpers.action_sequences import batch_of
 from tests.helpers.transition import (

@@ -39,8 +39,7 @@ WITH_WRONG = replace(SETUP, wrong_key=WRONG)
 
 
 @pytest.mark.parametrize(
-    ("words", "tags"),
-    [(WORDS, TAGS), ([*WORDS[:5], "New York", "."], [*TAGS[:5], "B-B", "O"])],
+    ("words", "tags"), [(WORDS, TAGS), ([*WORDS[:5], "New York", "."], [*TAGS[:5], "B-B", "O"])]
 )
 def test_entity_that_is_right_and_wrong_is_refused(words: list[str], tags: list[str]) -> None:
     reference = Doc(VOCAB, words=words, ents=tags)
