@@ -63,14 +63,14 @@ def symbols_of(doc: Doc, repeats: bool) -> list[list[list[int]]]:
 
 
 def build_hash(attrs: list[Any] = ATTRS, **settings: Any) -> Model:
-    given: dict[str, Any] = {"width": 4, "rows": [20] * len(attrs), "num_hashes": 2}
+    given: dict[str, Any] = {"width": 4, "rows": [8] * len(attrs), "num_hashes": 2}
     return build_multi_hash_embed_v1(
         attrs=attrs, include_static_vectors=False, **(given | settings)
     )
 
 
 def build_weighted(attrs: list[Any] = ATTRS, **settings: Any) -> Model:
-    given: dict[str, Any] = {"rows": [20] * len(attrs), "importance_rows": [9] * len(attrs)}
+    given: dict[str, Any] = {"rows": [8] * len(attrs), "importance_rows": [5] * len(attrs)}
     return build_multi_weighted_hash_embed_v1(
         4, attrs, include_static_vectors=False, **(given | settings)
     )

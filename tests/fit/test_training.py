@@ -27,6 +27,7 @@ def small_config(kind: str, corpus: Path) -> Config:
     """A config of few steps, with batches and a learning rate that grow, and of several epochs."""
     if kind == "spacy":
         config = spacys_config(lang="en", pipeline=["ner"], silent=True)
+        config["components"]["tok2vec"]["model"]["embed"]["rows"] = [100] * 4
     else:
         config = init_config(kind, "en")
     config["paths"].update(train=str(corpus), dev=str(corpus))
