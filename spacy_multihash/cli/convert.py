@@ -15,6 +15,7 @@ from ..corpus.conll import Layout
 from ..corpus.convert import (
     GLUED,
     INCORRECT_SPANS,
+    NOT_ANNOTATED,
     ODD_TAG,
     REJECTED,
     SPLITS,
@@ -39,6 +40,7 @@ DEFAULT = Reading()
 _FATES = {
     ODD_TAG: "",
     GLUED: "Read as one token",
+    NOT_ANNOTATED: "Read as having no entities",
     TRIMMED: "Trimmed",
     REJECTED: f"Put into doc.spans[{INCORRECT_SPANS!r}], not doc.ents",
 }
@@ -119,6 +121,7 @@ def convert_cli(
         "character), or a number to add to them",
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
+    verbose: bool = typer.Option(False, "--verbose", "-V", help="Show all lines with problems"),
 ) -> None:
     """Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.
 
@@ -146,7 +149,7 @@ def convert_cli(
         done = convert(
             input_path, output, reading, lang=lang, shares=shares, seed=seed, force=force
         )
-    _show(done)
+    _show(done, verbose=verbose)
     msg.good(f"Wrote {output}")
 
 
@@ -243,7 +246,7 @@ def _check_folder(output: Path, names: Sequence[str], *, force: bool) -> None:
         )
 
 
-def _show(done: Conversion) -> None:
+def _show(done: Conversion, *, verbose: bool) -> None:
     """Print what was written, and the problems of lines."""
     source, splits = done.source, list(done.splits.values())
     scheme = f" with {source.scheme} tags" if isinstance(source, TaggedTokens) else ""
@@ -261,7 +264,7 @@ def _show(done: Conversion) -> None:
             rows.append((title, *(f"{counter.total():,}" for counter in counters)))
         rows += [(f"  {label}", *(f"{c[label]:,}" for c in counters)) for label in labels]
     show_table("Converted", ("", *done.splits), rows)
-    for title, lines in summarize_problems(source):
+    for title, lines in summarize_problems(source, None if verbose else SHOWN_LINES):
         msg.warn(title)
         for line in lines:
             msg.text(line)
@@ -269,16 +272,18 @@ def _show(done: Conversion) -> None:
         msg.warn(done.hint)
 
 
-def summarize_problems(source: Source) -> list[tuple[str, list[str]]]:
-    """Count the problems of each kind, and list the first of them with their lines."""
+def summarize_problems(
+    source: Source, shown: Optional[int] = SHOWN_LINES
+) -> list[tuple[str, list[str]]]:
+    """Count the problems of each kind, and list the first of them, or all, with their lines."""
     by_kind: dict[str, list[Problem]] = defaultdict(list)
     for problem in sorted(source.problems):
         by_kind[problem.what].append(problem)
     summary = []
     for kind, problems in by_kind.items():
-        lines = [f"{source.path}:{p.line}: {p.detail}" for p in problems[:SHOWN_LINES]]
-        if len(problems) > SHOWN_LINES:
-            lines.append(f"and {len(problems) - SHOWN_LINES:,} more")
+        lines = [f"{source.path}:{p.line}: {p.detail}" for p in problems[:shown]]
+        if len(problems) > len(lines):
+            lines.append(f"and {len(problems) - len(lines):,} more (convert --verbose shows all)")
         count = f"{len(problems):,}"
         if isinstance(source, AnnotatedTexts) and kind.startswith("entity"):
             count += f" of {sum(len(text.spans) for text in source.texts):,}"

@@ -54,6 +54,7 @@ _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 
 NO_WORDS = "text without words"
 NOT_ACCEPTED = f'text whose "answer" is not "{ACCEPT}"'
+NOT_ANNOTATED = "text without annotation, not even an empty list"
 NO_TEXT = "entity that has no words"
 OUT_OF_TEXT = "entity that reaches beyond the text"
 NOT_ALIGNED = "entity that does not align with tokens"
@@ -397,7 +398,7 @@ def _tagged_tokens(
 
 
 def _annotated_texts(path: Path, format_: Format, reading: Reading) -> AnnotatedTexts:
-    """Read texts, and note texts without words, or that weren't accepted."""
+    """Read texts, and note texts without words or annotation, or that weren't accepted."""
     texts = read_csv(path, reading.csv_layout) if format_ == "csv" else read_jsonl(path)
     items, problems = [], list[Problem]()
     for text in texts:
@@ -419,11 +420,14 @@ def _annotated_texts(path: Path, format_: Format, reading: Reading) -> Annotated
             '"label" or "accept".'
         )
     for text in items:
-        if not has_spans and not text.is_annotated:
+        if text.is_annotated:
+            continue
+        if not has_spans:
             raise ValueError(
                 f'{path}:{text.line}: expected "cats", "label" or "labels" as other texts have, '
                 'found none. Add "cats": {} if the text has no label.'
             )
+        problems.append(Problem(text.line, NOT_ANNOTATED, repr(text.text[:40])))
     return AnnotatedTexts(path, format_, items, has_spans, labels, reading.offsets, problems)
 
 

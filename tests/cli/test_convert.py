@@ -99,6 +99,8 @@ def test_what_is_left_out_is_shown_with_its_lines(tmp_path: Path) -> None:
     assert "tokens (12 of 13)" in said(result)
     assert "my.jsonl:4: " in said(result) and "my.jsonl:5: " not in said(result)
     assert "and 9 more" in said(result)
+    result = invoke(tmp_path / "my.jsonl", tmp_path / "my.spacy", "--force", "--verbose")
+    assert all(f"my.jsonl:{line}: " in said(result) for line in range(2, 14))
     assert "12 of 13 entities would fit, 1 do now, if their offsets end at the last" in said(result)
 
 

@@ -24,6 +24,7 @@ from spacy_multihash.corpus.convert import (
     NO_WORDS,
     NOT_ACCEPTED,
     NOT_ALIGNED,
+    NOT_ANNOTATED,
     ODD_TAG,
     OUT_OF_TEXT,
     OVERLAP,
@@ -249,9 +250,12 @@ def test_json_of_tools_is_read(tmp_path: Path, value: Any, indent: int | None) -
 
 
 def test_texts_without_entities_are_known_to_have_none(tmp_path: Path) -> None:
-    docs = docs_of(read_json(tmp_path, PRODIGY, {"text": "No one.", "spans": []}, {"text": "Hi."}))
+    misspelt = {"text": "Hi Bob.", "span": [[3, 6, "PER"]]}
+    source = read_json(tmp_path, PRODIGY, {"text": "No one.", "spans": []}, misspelt)
+    docs = docs_of(source)
     assert [len(doc.ents) for doc in docs] == [1, 0, 0]
     assert all(token.ent_iob_ for doc in docs for token in doc)
+    assert source.problems == [(3, NOT_ANNOTATED, "'Hi Bob.'")]
 
 
 def test_entities_that_cannot_be_are_left_out_and_shown(tmp_path: Path) -> None:
