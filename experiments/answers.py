@@ -70,7 +70,7 @@ class Question(NamedTuple):
 
 def _hashes(k: int) -> Contrast:
     pairs = (f"hashes_{k}", HASH), (f"spacy_seeds_hashes_{k}", "spacy_seeds_hashes_4")
-    return Contrast(f"{k} hash{'es' * (k > 1)}, not 4", pairs, FOUR)
+    return Contrast(f"{k} hash{'es' * (k > 1)} vs. 4", pairs, FOUR)
 
 
 def _one(
@@ -88,10 +88,10 @@ QUESTIONS = (
     Question(
         "Which settings?",
         (
-            _one("recommended, not the report's", CHOSEN, HASH, SIX, "test_f"),
-            _one("recommended, not spaCy's efficiency config", CHOSEN, SPACY, NINE, "test_f"),
-            _one("recommended, not a CRF", CHOSEN, CRF, NINE, "test_f"),
-            _one("recommended, not a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
+            _one("recommended vs. the report's", CHOSEN, HASH, SIX, "test_f"),
+            _one("recommended vs. spaCy's efficiency config", CHOSEN, SPACY, NINE, "test_f"),
+            _one("recommended vs. a CRF", CHOSEN, CRF, NINE, "test_f"),
+            _one("recommended vs. a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
         ),
         "the recommended ones (the dev sets of six corpora chose them); `init-config --train` "
         "knows what to change for small corpora",
@@ -101,7 +101,7 @@ QUESTIONS = (
         "N-grams?",
         (
             _one("with n-grams", CHOSEN, "recipe", SIX, "test_f"),
-            _one("n-grams, not slices, 300 sentences", f"{CHOSEN}-few", SLICES_FEW, CUT),
+            _one("n-grams vs. slices, 300 sentences", f"{CHOSEN}-few", SLICES_FEW, CUT),
         ),
         "slices for 25,000 tokens or fewer, else n-grams; on news, also try without",
         "recommended",
@@ -140,7 +140,7 @@ QUESTIONS = (
     ),
     Question(
         "Does the dead seed matter?",
-        (_one("spaCy's seeds", "spacy_seeds_hashes_4", HASH, FOUR),),
+        (_one("spaCy's seeds vs. ours", "spacy_seeds_hashes_4", HASH, FOUR),),
         "our seeds, the default",
         "hashes",
     ),
@@ -163,9 +163,9 @@ QUESTIONS = (
     Question(
         "Dropout, unk_dropout, averages?",
         (
-            _one("dropout 0.3, not 0.1", CHOSEN, "recipe-ngrams_sum-dropout_10", APART),
-            _one("unk_dropout 0.3, not 0", CHOSEN, "recipe-unk_0-ngrams_sum", APART),
-            _one("averages", CHOSEN, "recipe-ngrams_sum-no_averages", APART),
+            _one("dropout 0.3 vs. 0.1", CHOSEN, "recipe-ngrams_sum-dropout_10", APART),
+            _one("unk_dropout 0.3 vs. 0", CHOSEN, "recipe-unk_0-ngrams_sum", APART),
+            _one("with averages", CHOSEN, "recipe-ngrams_sum-no_averages", APART),
         ),
         "the recommended values",
         "taken-apart",
@@ -195,7 +195,7 @@ QUESTIONS = (
         "Dilated convolutions?",
         (
             _one(
-                "dilated, not maxout windows",
+                "dilated vs. maxout windows",
                 "recipe-ngrams",
                 "recipe-ngrams-maxout_4",
                 (ES, WNUT, ANEM, TURKU),

@@ -18,6 +18,7 @@ SIZES = {"300 sentences": "-300", "1,000 sentences": "-1000", "whole": ""}
 CANDIDATES = {
     "recommended": CHOSEN,
     "learned transitions": f"{CHOSEN}-transitions",
+    "slices for n-grams": "recipe-lower_slices",
     "without n-grams": "recipe",
     "batch_ner, without n-grams": "regularized",
     "batches of 200 words, patience 600": f"{CHOSEN}-few",
