@@ -10,7 +10,6 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from spacy_multihash.cli.accelerate import accelerate_pipeline
 from spacy_multihash.pipelines import compare
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -67,8 +66,7 @@ def test_pipeline_is_written_and_loads_and_nothing_else_changes(
 
 def test_disabled_component_is_kept_and_stays_disabled(model: Path, tmp_path: Path) -> None:
     spacy.load(model, disable=["ner"]).to_disk(model)
-    done = accelerate_pipeline(str(model), tmp_path / "out")
-    assert [entry.component for entry in done.replaced] == ["tok2vec", "tok2vec", "ner", "ner"]
+    assert "Replaced: 4" in said(invoke(model, tmp_path / "out"))
     loaded = spacy.load(tmp_path / "out")
     assert loaded.component_names == ["tok2vec", "tagger", "ner"]
     assert loaded.disabled == ["ner"]
