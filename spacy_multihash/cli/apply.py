@@ -47,16 +47,15 @@ def apply_cli(
     ),
     output: Path = typer.Argument(..., help="Folder to write, with a file for each shard"),
     format: Literal["spacy", "jsonl"] = typer.Option(
-        "spacy", "--format", help="What to write: .spacy files, or JSON lines of entities"
+        "spacy", help="What to write: .spacy files, or JSON lines of entities"
     ),
     workers: Optional[int] = WORKERS,
     dask: Optional[str] = DASK,
     batch_size: Optional[int] = typer.Option(
-        None, "--batch-size", min=1, help="Docs per batch. Default: the pipeline's own"
+        None, min=1, help="Docs per batch. Default: the pipeline's own"
     ),
     max_length: Optional[int] = typer.Option(
         None,
-        "--max-length",
         min=1,
         help="Skip texts with more characters than this. Default: the pipeline's own limit",
     ),

@@ -48,13 +48,11 @@ def calibrate_cli(
     model: str = MODEL,
     data: Path = typer.Argument(..., help="Dev corpus: a .spacy file, or a folder"),
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
-    component: Optional[str] = typer.Option(
-        None, "--component", help="Recognizer, if the pipeline has several"
-    ),
+    component: Optional[str] = typer.Option(None, help="Recognizer, if the pipeline has several"),
     plot: Optional[Path] = typer.Option(
-        None, "--plot", help="PNG file of the diagram. Default: OUTPUT-reliability.png"
+        None, help="PNG file of the diagram. Default: OUTPUT-reliability.png"
     ),
-    bins: int = typer.Option(10, "--bins", min=2, help="Number of ranges of probability"),
+    bins: int = typer.Option(10, min=2, help="Number of ranges of probability"),
     as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT and PNG if they exist"),
     code: Optional[Path] = CODE,

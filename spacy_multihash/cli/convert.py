@@ -78,17 +78,13 @@ class Conversion:
 
 def convert_cli(
     input_path: Path = typer.Argument(
-        ...,
-        metavar="INPUT",
-        help="UTF-8 file, plain or .gz",
-        exists=True,
-        dir_okay=False,
+        ..., metavar="INPUT", help="UTF-8 file, plain or .gz", exists=True, dir_okay=False
     ),
     output: Path = typer.Argument(
         ..., help="File to write, NAME.spacy, or with --split a folder for train.spacy and others"
     ),
     format: Optional[Format] = typer.Option(
-        None, "--format", help="Format of INPUT. Default: by its suffix, or by its first line"
+        None, help="Format of INPUT. Default: by its suffix, or by its first line"
     ),
     lang: str = typer.Option("xx", "--lang", "-l", help="Language, as in your config"),
     split: Optional[str] = typer.Option(

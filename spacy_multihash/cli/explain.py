@@ -54,7 +54,7 @@ _DOC_BATCH = 256  # docs that the components before the recognizer annotate at o
 def explain_cli(
     model: str = MODEL,
     text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
-    file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
+    file: Optional[Path] = typer.Option(None, help="UTF-8 file with the text"),
     span: list[str] = typer.Option(
         [], help="Entity to explain, as TEXT=LABEL, found or not. May be repeated"
     ),

@@ -47,7 +47,7 @@ class Shown:
 def show_cli(
     model: str = MODEL,
     text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
-    file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
+    file: Optional[Path] = typer.Option(None, help="UTF-8 file with the text"),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
     threshold: Optional[float] = typer.Option(
         None, min=0, max=1, help="Leave out entities that are less probable"
