@@ -17,7 +17,6 @@ from spacy.lookups import Lookups
 from spacy.tokens import Doc, DocBin
 from spacy.util import registry
 
-from spacy_multihash.cli.init_tables import init_tables
 from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows
 from spacy_multihash.embed.find import EmbeddingTable, component_models, find_tables, rows_of
 from spacy_multihash.inspection.chance import (
@@ -326,7 +325,7 @@ def test_multi_embed_of_a_config_has_the_tables_of_its_file(
     callback: dict[str, Any], tmp_path: Path
 ) -> None:
     path = write_config(tmp_path, LOOKUP, **CALLBACK)
-    init_tables(path, tmp_path / "x.tables")
+    assert invoke("init-tables", path, tmp_path / "x.tables").exit_code == 0
     write_config(tmp_path, LOOKUP, **callback, path=str(tmp_path / "x.tables"))
     assert [t.num_rows for t in inspect_rows(path).tables] == [13, 7]
 
