@@ -33,7 +33,6 @@ from ..fit.report import (
     PARTS,
     SCORES_HEADER,
     Arm,
-    Report,
     Warnings,
     comparison_rows,
     corpus_table,
@@ -462,19 +461,16 @@ def make_report(
     ]
     task = "texts" if run.options.textcat else "entities"
     page = render_report(
-        Report(
-            title=f"{run.options.data.name}: {task}",
-            about=f"spacy-multihash {metadata.version('spacy-multihash')}, spaCy "
-            f"{spacy.__version__}, {summarize_config(run)}, language {run.options.lang}",
-            ours=arms[0],
-            baseline=arms[1] if len(arms) > 1 else None,
-            stats=stats,
-            warnings=warnings,
-            reasons=reasons,
-            notes=notes,
-            mistakes=show_mistakes(run, pipelines[0]),
-            commands=next_commands(run),
-        )
+        f"{run.options.data.name}: {task}",
+        f"spacy-multihash {metadata.version('spacy-multihash')}, spaCy {spacy.__version__}, "
+        f"{summarize_config(run)}, language {run.options.lang}",
+        arms,
+        stats=stats,
+        warnings=warnings,
+        reasons=reasons,
+        notes=notes,
+        mistakes=show_mistakes(run, pipelines[0]),
+        commands=next_commands(run),
     )
     write_json(run.folder / "scores.json", {arm.name: asdict(arm) for arm in arms})
     write_bytes(run.folder / "report.html", page)
