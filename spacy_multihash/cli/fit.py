@@ -498,7 +498,7 @@ def show_mistakes(run: Run, nlp: Language) -> Html:
         wrong = text_mistakes(nlp, list(model_examples(nlp, run.corpus("dev"))))
         return render_text_mistakes(wrong, limit=MISTAKES)
     dev, in_train = (read_docs(run.corpus(name), nlp.vocab) for name in ("dev", "train"))
-    mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED, show_progress=True)
+    mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED)
     return render_mistakes(mistakes, limit=MISTAKES)
 
 

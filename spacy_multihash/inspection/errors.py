@@ -6,7 +6,7 @@ both. Each entity is in one mistake at most, and all other entities are missed o
     gold entities  = right + label + cut + both + missed
     found entities = right + label + cut + both + spurious
 
-Tokens without gold annotation are ignored, as in spaCy's scorer. Nothing is printed.
+Tokens without gold annotation are ignored, as in spaCy's scorer.
 """
 
 from collections import Counter, defaultdict
@@ -132,7 +132,6 @@ def find_mistakes(
     *,
     num_explained: int = 0,
     sure: float = SURE,
-    show_progress: bool = False,
 ) -> Mistakes:
     """Find the mistakes that a pipeline makes on gold docs.
 
@@ -144,14 +143,12 @@ def find_mistakes(
     num_explained (int): How many mistakes to explain, the most confident mistakes first. The
         recognizer reads a doc some hundred times for each.
     sure (float): The minimum confidence to suspect the annotation.
-    show_progress (bool): Show progress on stderr, if that is a terminal.
 
     Raises ValueError if no component finds entities, or if no doc has gold annotation.
     """
-    hidden = None if show_progress else True  # None: hidden unless stderr is a terminal
     examples = list(Corpus("").make_examples(nlp, gold))
     docs = [example.reference for example in examples]
-    watched = tqdm(examples, "Predicting", unit=" docs", leave=False, disable=hidden)
+    watched = tqdm(examples, "Predicting", unit=" docs", leave=False, disable=None)
     for batch in minibatch(watched, _DOC_BATCH):
         predict(nlp, batch)
     if not any(doc.has_annotation("ENT_IOB") for doc in docs):
@@ -178,11 +175,12 @@ def find_mistakes(
     several = [draft for draft in drafts if draft.confidence is not None][:num_explained]
     explanations: dict[int, Explanation] = {}
     prepared = cache(partial(prepare, nlp))
-    for draft in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=hidden):
+    for draft in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=None):
         answer = answers[draft.doc, replace(draft.found or draft.entity, probability=None)]
-        keys = [(answer.key, draft.found is not None)]
-        asked = prepared(answer.recognizer)
-        explanations[id(draft)] = next(explain(asked, answer.doc, keys, window=_WINDOW))
+        asked, is_found = prepared(answer.recognizer), draft.found is not None
+        explanations[id(draft)] = explain(
+            asked, answer.doc, answer.key, found=is_found, window=_WINDOW
+        )
     return Mistakes(
         docs=docs,
         mistakes=[replace(d, explanation=explanations.get(id(d))) for d in drafts],
