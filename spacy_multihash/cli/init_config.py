@@ -109,28 +109,25 @@ def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None)
     """Make a complete config with our layers, for entities or texts.
 
     vectors (str): Static vectors to use: a package's name, or the path of a pipeline. Only their
-            meta.json is read, if it exists.
+        meta.json is read, if it exists.
 
     Raises ValueError for vectors of another language, and ImportError for an unknown language.
     """
     template: str = "textcat" if pipeline == "textcat_multilabel" else pipeline
     if vectors is not None and template == "textcat":
         template = "textcat_vectors"
-    config = load_config(TEMPLATES / f"{template}.cfg", interpolate=False)
-    config["nlp"]["lang"] = lang
+    overrides: dict[str, Any] = {"nlp.lang": lang}
     if pipeline == "textcat_multilabel":
-        config["components"]["textcat"]["factory"] = pipeline
-        config["components"]["textcat"]["model"]["exclusive_classes"] = False
-    # As spacy init fill-config does.
-    config = load_model_from_config(config, auto_fill=True).config
+        overrides["components.textcat.factory"] = pipeline
+        overrides["components.textcat.model.exclusive_classes"] = False
     if vectors is not None:
         check_vectors_language(lang, vectors)
         check_no_variable(vectors)
-        config["paths"]["vectors"] = vectors
-        section: Any = config
-        for name in _EMBED[pipeline].split("."):
-            section = section[name]
-        section["include_static_vectors"] = True
+        overrides[f"{_EMBED[pipeline]}.include_static_vectors"] = True
+    config = load_config(TEMPLATES / f"{template}.cfg", overrides=overrides)
+    # As spacy init fill-config does.
+    config = load_model_from_config(config, auto_fill=True).config
+    config["paths"]["vectors"] = vectors
     return config
 
 
@@ -163,8 +160,7 @@ def recommend_config(
 
 
 def apply_settings(config: Config, settings: Settings) -> Config:
-    """Return a config of `init-config ner` with other settings."""
-    config = config.copy()
+    """Set the settings of a config of `init-config ner`, and return the config."""
     embed, size = _tok2vec(config)["embed"], config["training"]["batcher"]["size"]
     embed["attrs"] = list(settings.attrs)
     embed["include_static_vectors"] = settings.vectors
