@@ -106,13 +106,13 @@ def draw_reliability(calibration: Calibration) -> "Figure":
     """
     figure = new_figure(4.2)
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    titles = [
-        f"temperature {number:.2f}" for number in (calibration.former, calibration.temperature)
-    ]
-    most = max(bin_.entities for bin_ in (*calibration.bins_before, *calibration.bins_after))
-    for axes, bins, title in zip(
-        panels, (calibration.bins_before, calibration.bins_after), titles, strict=True
-    ):
+    sides = (
+        (calibration.former, calibration.bins_before),
+        (calibration.temperature, calibration.bins_after),
+    )
+    most = max(bin_.entities for _, bins in sides for bin_ in bins)
+    for axes, (temperature, bins) in zip(panels, sides, strict=True):
+        title = f"temperature {temperature:.2f}"
         probabilities = [bin_.probability for bin_ in bins]
         shares = [bin_.share for bin_ in bins]
         areas = [15 + 200 * bin_.entities / most for bin_ in bins]
