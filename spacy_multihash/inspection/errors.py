@@ -100,9 +100,13 @@ class Mistake:
     @property
     def entity(self) -> Entity:
         """The gold or the spurious entity."""
-        entity = self.gold or self.found
-        assert entity is not None
-        return entity
+        return next(iter(self.sides.values()))
+
+    @property
+    def sides(self) -> dict[str, Entity]:
+        """The entities by side, "gold" and "found". One of them may be missing."""
+        sides = {"gold": self.gold, "found": self.found}
+        return {name: entity for name, entity in sides.items() if entity is not None}
 
 
 @dataclass(frozen=True)
@@ -245,7 +249,7 @@ def _in_sentence(
     draft: Mistake, doc: Doc, gold: Sequence[Entity], found: Sequence[Entity]
 ) -> Mistake:
     """Add the sentence of a mistake, or the tokens around it, and the entities there."""
-    own = [entity for entity in (draft.gold, draft.found) if entity is not None]
+    own = draft.sides.values()
     start, end = min(entity.start for entity in own), max(entity.end for entity in own)
     first, last = max(0, start - _CONTEXT), min(len(doc), end + _CONTEXT)
     if doc.has_annotation("SENT_START"):
@@ -281,7 +285,7 @@ def _ask(
     """
     entities: dict[int, list[Entity]] = defaultdict(list)
     for draft in drafts:
-        entities[draft.doc] += [each for each in (draft.gold, draft.found) if each is not None]
+        entities[draft.doc] += draft.sides.values()
     answers: dict[tuple[int, Entity], _Answer] = {}
     for name in (name for name, pipe in nlp.pipeline if _gives_probabilities(pipe)):
         labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
@@ -314,9 +318,9 @@ def _ask(
 def _with_probabilities(draft: Mistake, answers: Mapping[tuple[int, Entity], _Answer]) -> Mistake:
     """Add the probabilities of both entities, and the model's confidence."""
     entities: dict[str, Any] = {
-        which: replace(entity, probability=answers[draft.doc, entity].probability)
-        for which, entity in (("gold", draft.gold), ("found", draft.found))
-        if entity is not None and (draft.doc, entity) in answers
+        side: replace(entity, probability=answers[draft.doc, entity].probability)
+        for side, entity in draft.sides.items()
+        if (draft.doc, entity) in answers
     }
     draft = replace(draft, **entities)
     if draft.found is not None:

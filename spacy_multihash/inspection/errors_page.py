@@ -163,10 +163,9 @@ def _mistake(mistake: Mistake) -> Html:
 
 def _title(mistake: Mistake) -> Html:
     parts: list[str] = []
-    for name, entity in (("gold", mistake.gold), ("found", mistake.found)):
-        if entity is not None:
-            chance = "" if entity.probability is None else f", p {_percent(entity.probability)}"
-            parts.append(f"{name} {entity.label}{chance}")
+    for name, entity in mistake.sides.items():
+        chance = "" if entity.probability is None else f", p {_percent(entity.probability)}"
+        parts.append(f"{name} {entity.label}{chance}")
     if mistake.seen is not None:
         parts.append("seen" if mistake.seen else "unseen")
     parts.append(f"doc {mistake.doc}")
@@ -302,8 +301,7 @@ def _in_words(mistake: Mistake) -> str:
     entities = [
         f"{name} {entity.label} {' '.join(entity.text.split())!r}"
         + ("" if entity.probability is None else f" (p {_percent(entity.probability)})")
-        for name, entity in (("gold", mistake.gold), ("found", mistake.found))
-        if entity is not None
+        for name, entity in mistake.sides.items()
     ]
     suspect = f"{_SUSPECT.lower()}: " if mistake.is_suspect else ""
     return f"{suspect}{mistake.kind}: {', '.join(entities)}"
