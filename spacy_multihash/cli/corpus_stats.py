@@ -169,11 +169,10 @@ def corpus_stats(
         count = partial(count_split_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], sentences_of(counted.values()))
-        values = {
-            name: count_annotated_shards(pool, source, annotated, of_split)
-            for name, of_split in shards.items()
-            if annotated
-        }
+        values = {}
+        for name, of_split in shards.items() if annotated else ():
+            tables = of_split.merged(pool, partial(_count_annotated, source, annotated), add_tables)
+            values[name] = {attr: len(table) for attr, table in tables.tables.items()}
     return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching, annotated=values)
 
 
@@ -218,14 +217,6 @@ def split_attrs(names: Iterable[str], vocab: Vocab) -> tuple[list[str], dict[str
         else:
             of_words.append(name)
     return of_words, annotated
-
-
-def count_annotated_shards(
-    workers: Workers, source: Source[Language], attrs: Mapping[str, Extractor], shards: Shards
-) -> dict[str, int]:
-    """Count the distinct values of annotated attributes."""
-    counted = shards.merged(workers, partial(_count_annotated, source, attrs), add_tables)
-    return {name: len(table) for name, table in counted.tables.items()}
 
 
 def _count_annotated(

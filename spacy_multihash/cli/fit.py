@@ -81,8 +81,6 @@ EXAMPLES = 50  # texts that are tried
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
 _OPTION = re.compile(r"--(?:offsets|docs) [\w-]+")  # of convert, with its value
-_BASELINE = "spaCy"
-_OURS = "ours"
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
 
 
@@ -449,9 +447,9 @@ def make_report(
     run: Run, stats: CorpusStats, warnings: Warnings, reasons: Sequence[str], notes: Sequence[str]
 ) -> dict[str, Any]:
     """Score, write scores.json and report.html, and return the rows to print."""
-    done, models = run.record["done"], {_OURS: ("training", run.model)}
+    done, models = run.record["done"], {"ours": ("training", run.model)}
     if "baseline" in done:
-        models[_BASELINE] = ("baseline", run.baseline / "model")
+        models["spaCy"] = ("baseline", run.baseline / "model")
     pipelines = [load_pipeline(path) for _, path in models.values()]
     texts = [doc.text for doc in read_docs(run.corpus("dev"), Vocab())]
     speeds = tokens_per_second(pipelines, texts)
