@@ -231,7 +231,7 @@ def load_pipeline(
 
 @contextmanager
 def _loading(what: str, name: Union[str, Path], missing: str) -> Iterator[None]:
-    """Raise loading errors as ValueErrors that say what is loaded.
+    """Raise all errors but ImportError as ValueErrors that say what is loaded.
 
     Errors about damaged files name neither the file nor the pipeline.
 

@@ -161,11 +161,10 @@ def convert(
     Raises ValueError, ImportError or OSError, and writes nothing, if the input can't be read, if
     the output is in the way, or if no entities or labels are left.
     """
-    names = [output.stem] if shares is None else list(SPLITS[: len(shares)])
     if shares is None:
         _check_file(output, force=force)
     else:
-        _check_folder(output, names, force=force)
+        _check_folder(output, SPLITS[: len(shares)], force=force)
     if not (input_path.is_file() or input_path.is_dir()):
         raise ValueError(
             f"Expected a file as INPUT, which is read more than once, was a pipe or a device: "
@@ -177,7 +176,7 @@ def convert(
     if shares is not None and len(source) == 1 and hint:
         raise ValueError(f"There is 1 document, which --split can't part. {hint}")
     items = range(len(source))
-    parts = {names[0]: [*items]}
+    parts = {output.stem: [*items]}
     if shares is not None:
         parts = split_items(items, shares, seed, source.words)
     counts, bins = {}, {}

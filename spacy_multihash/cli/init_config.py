@@ -132,7 +132,7 @@ def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None)
 
 
 def recommend_config(
-    lang: str, train: Path, dev: Path, *, vectors: Optional[str] = None, max_size: int = 10**7
+    lang: str, train: Path, dev: Path, *, vectors: Optional[str], max_size: int
 ) -> tuple[Config, list[str]]:
     """Make a complete config for the entities of a corpus, with a reason for each choice.
 
