@@ -224,37 +224,32 @@ def load_pipeline(
             f"{model} is a file, and no trained pipeline. Expected {expected}. Train a pipeline "
             "with: python -m spacy train CONFIG --output FOLDER"
         )
-    try:
-        with _naming(f"the pipeline '{model}'"):
-            return spacy.load(model)
-    except OSError as error:
-        raise ValueError(
-            f"There is no pipeline '{model}'. Expected {expected}. spaCy says: {error}"
-            f"{_download(model)}"
-        ) from error
-
-
-def _download(name: Union[str, Path]) -> str:
-    """Say how to install a pipeline, if its name looks like one of spaCy's pipelines."""
-    is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
-    return f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
+    missing = f"There is no pipeline '{model}'. Expected {expected}. spaCy says:"
+    with _loading(f"the pipeline '{model}'", model, missing):
+        return spacy.load(model)
 
 
 @contextmanager
-def _naming(what: str) -> Iterator[None]:
-    """Add a name to loading errors, except about a missing file or package.
+def _loading(what: str, name: Union[str, Path], missing: str) -> Iterator[None]:
+    """Raise all errors but ImportError as ValueErrors that say what is loaded.
 
-    Errors about damaged files name neither the file nor the pipeline. Raises ValueError.
+    Errors about damaged files name neither the file nor the pipeline.
+
+    missing (str): What to say of a missing file, before spaCy's own message.
     """
     try:
         yield
-    except (ImportError, OSError):
+    except ImportError:
         raise
+    except OSError as error:
+        is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
+        offer = f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
+        raise ValueError(f"{missing} {error}{offer}") from error
     except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
-        missing = re.search(r"\[E893\] Could not find function '(.+?)'", str(error))
-        if missing:
+        unknown = re.search(r"\[E893\] Could not find function '(.+?)'", str(error))
+        if unknown:
             raise ValueError(
-                f"{what[0].upper()}{what[1:]} needs {missing[1]}, which isn't registered. If it's "
+                f"{what[0].upper()}{what[1:]} needs {unknown[1]}, which isn't registered. If it's "
                 "in a Python file of yours, give --code FILE; otherwise install its package."
             ) from error
         raise ValueError(
@@ -268,7 +263,7 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
 
     or_vocab (bool): Whether to accept the folder of a vocab, too. Training doesn't.
 
-    Raises FileNotFoundError or ValueError.
+    Raises ValueError.
     """
     is_vocab = (Path(name) / "vectors").is_file()
     expected = "a pipeline (a package's name or a path)" + ", or the folder of a vocab" * or_vocab
@@ -277,20 +272,15 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
             f"{name} is the folder of a vocab: expected {expected}. Make one with: python -m spacy "
             "init vectors"
         )
-    try:
-        with _naming(f"the vectors of {name}"):
-            if is_vocab:
-                vocab = Vocab()
-                if is_compressed(Path(name)):
-                    vocab.vectors = CompressedVectors(strings=vocab.strings)
-                vocab.from_disk(name, exclude=["lookups"])
-            else:
-                vocab = load_model(name).vocab
-    except OSError as error:
-        raise FileNotFoundError(
-            f"Cannot load the vectors of {name}: expected {expected}. Check the name. {error}"
-            f"{_download(name)}"
-        ) from error
+    missing = f"Cannot load the vectors of {name}: expected {expected}. Check the name."
+    with _loading(f"the vectors of {name}", name, missing):
+        if is_vocab:
+            vocab = Vocab()
+            if is_compressed(Path(name)):
+                vocab.vectors = CompressedVectors(strings=vocab.strings)
+            vocab.from_disk(name, exclude=["lookups"])
+        else:
+            vocab = load_model(name).vocab
     # Vectors of floret have rows, but no keys: their number of keys is -1.
     if not len(vocab.vectors) or not vocab.vectors.n_keys:
         raise ValueError(

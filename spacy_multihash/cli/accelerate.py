@@ -1,7 +1,7 @@
 """`python -m spacy multihash accelerate`: put our layers and batch_ner into a trained pipeline."""
 
 from pathlib import Path
-from typing import Optional, Union
+from typing import Optional
 
 import typer
 from spacy.vocab import Vocab
@@ -11,7 +11,6 @@ from ..pipelines.accelerate import Acceleration, accelerate
 from ._util import (
     CODE,
     MODEL,
-    check_apart,
     check_folder_output,
     failing,
     import_code,
@@ -28,7 +27,7 @@ def accelerate_cli(
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     keep_ner: bool = typer.Option(False, "--keep-ner", help="Keep spaCy's ner"),
     data: Optional[Path] = typer.Option(
-        None, "--data", help="Corpus to measure the gain on: a .spacy file, or a folder"
+        None, help="Corpus to measure the gain on: a .spacy file, or a folder"
     ),
     code: Optional[Path] = CODE,
 ) -> None:
@@ -43,27 +42,13 @@ def accelerate_cli(
     """
     import_code(code)
     with failing("Cannot accelerate the pipeline"):
-        check_apart(output, code)
-        done = accelerate_pipeline(model, output, force=force, keep_ner=keep_ner, data=data)
+        check_folder_output(output, model, data, code, force=force)
+        nlp = load_pipeline(model)
+        texts = None if data is None else [doc.text for doc in read_docs(data, Vocab())]
+        done = accelerate(nlp, keep_ner, texts)
+        write_pipeline(nlp, output)
     _show(done)
     msg.good(f"Wrote the pipeline to {output}")
-
-
-def accelerate_pipeline(
-    model: Union[str, Path],
-    output: Path,
-    *,
-    force: bool = False,
-    keep_ner: bool = False,
-    data: Optional[Path] = None,
-) -> Acceleration:
-    """Load a pipeline, accelerate it, write it, and return what was replaced."""
-    check_folder_output(output, model, data, force=force)
-    nlp = load_pipeline(model)
-    texts = None if data is None else [doc.text for doc in read_docs(data, Vocab())]
-    done = accelerate(nlp, keep_ner, texts)
-    write_pipeline(nlp, output)
-    return done
 
 
 def _show(done: Acceleration) -> None:

@@ -1,13 +1,12 @@
 """`python -m spacy multihash apply`: apply a pipeline to a large corpus in shards."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, Optional
+from typing import Literal, Optional
 
 import typer
 
 from ..corpus.shards import list_shards
-from ..scale.apply import ERRORS, Application, Applied, Result, Shard, is_done
+from ..scale.apply import ERRORS, Application, Applied, Result, is_done
 from ..scale.source import folder_of, source_of
 from ._util import (
     CODE,
@@ -24,22 +23,6 @@ from ._util import (
 )
 
 
-class Prepared(NamedTuple):
-    """The checked arguments, and the work to do.
-
-    todo: The shards that have no output yet, or have changed.
-    before: The number of shards that are done.
-    replaced: Files of earlier work to remove.
-    ignored: The number of files of the corpus that aren't shards, by their suffixes.
-    """
-
-    application: Application
-    todo: list[Shard]
-    before: int
-    replaced: list[Path]
-    ignored: Mapping[str, int]
-
-
 def apply_cli(
     model: str = MODEL,
     shards: Path = typer.Argument(
@@ -47,16 +30,15 @@ def apply_cli(
     ),
     output: Path = typer.Argument(..., help="Folder to write, with a file for each shard"),
     format: Literal["spacy", "jsonl"] = typer.Option(
-        "spacy", "--format", help="What to write: .spacy files, or JSON lines of entities"
+        "spacy", help="What to write: .spacy files, or JSON lines of entities"
     ),
     workers: Optional[int] = WORKERS,
     dask: Optional[str] = DASK,
     batch_size: Optional[int] = typer.Option(
-        None, "--batch-size", min=1, help="Docs per batch. Default: the pipeline's own"
+        None, min=1, help="Docs per batch. Default: the pipeline's own"
     ),
     max_length: Optional[int] = typer.Option(
         None,
-        "--max-length",
         min=1,
         help="Skip texts with more characters than this. Default: the pipeline's own limit",
     ),
@@ -75,68 +57,36 @@ def apply_cli(
     """
     import_code(code)
     with failing("Cannot apply the pipeline"):
-        prepared = prepare(
-            model,
-            shards,
-            output,
-            format,
-            batch_size=batch_size,
-            max_length=max_length,
-            force=force,
-            code=code,
-        )
-        if prepared.ignored:
-            kinds = sorted(prepared.ignored.items())
+        corpus, folder = shards.resolve(), output.resolve()
+        check_apart(folder, corpus, code)
+        check_writable(folder, "OUTPUT")
+        files, ignored = list_shards(corpus)
+        source = source_of(load_pipeline, model, code)
+        if not source.digest:
+            load_pipeline(model)  # raises a clear error
+        check_apart(folder, folder_of(str(source.place)))
+        application = Application(source, corpus, folder, format, batch_size, max_length)
+        planned = application.plan(files)
+        replaced = application.check_output(force=force)
+        todo = [shard for shard in planned if force or not is_done(shard)]
+        if ignored:
+            kinds = sorted(ignored.items())
             msg.warn(
-                f"{sum(prepared.ignored.values()):,} files of the corpus are ignored, because "
-                "their suffixes aren't those of shards",
+                f"{sum(ignored.values()):,} files of the corpus are ignored, because their "
+                "suffixes aren't those of shards",
                 ", ".join(f"{number:,} with {suffix or 'none'}" for suffix, number in kinds),
             )
-        result = apply(prepared, workers, dask)
+        result = Result(len(planned) - len(todo), [], [])
+        if todo:
+            source.loaded()  # to fail at once if it can't be loaded
+            try:
+                with open_workers(workers, dask) as pool:
+                    for path in replaced:
+                        path.unlink(missing_ok=True)
+                    result = application.run(pool, todo, before=result.before)
+            finally:
+                application.tidy()
     _show(result, output)
-
-
-def prepare(
-    model: str,
-    shards: Path,
-    output: Path,
-    format: Literal["spacy", "jsonl"] = "spacy",
-    *,
-    batch_size: Optional[int] = None,
-    max_length: Optional[int] = None,
-    force: bool = False,
-    code: Optional[Path] = None,
-) -> Prepared:
-    """Check the arguments, and list the shards to do. Nothing is written."""
-    shards, output = shards.resolve(), output.resolve()
-    check_apart(output, shards, code)
-    check_writable(output, "OUTPUT")
-    files, ignored = list_shards(shards)
-    source = source_of(load_pipeline, model, code)
-    if not source.digest:
-        load_pipeline(model)  # raises a clear error
-    check_apart(output, folder_of(str(source.place)))
-    application = Application(source, shards, output, format, batch_size, max_length)
-    planned = application.plan(files)
-    replaced = application.check_output(force=force)
-    todo = [shard for shard in planned if force or not is_done(shard)]
-    if todo:
-        source.loaded()  # to fail at once if it can't be loaded
-    return Prepared(application, todo, len(planned) - len(todo), replaced, ignored)
-
-
-def apply(prepared: Prepared, workers: Optional[int] = None, dask: Optional[str] = None) -> Result:
-    """Apply the pipeline to the shards on workers."""
-    application = prepared.application
-    if not prepared.todo:
-        return Result(prepared.before, [], [])
-    try:
-        with open_workers(workers, dask) as opened:
-            for path in prepared.replaced:
-                path.unlink(missing_ok=True)
-            return application.run(opened, prepared.todo, before=prepared.before)
-    finally:
-        application.tidy()
 
 
 def _show(result: Result, output: Path) -> None:

@@ -48,13 +48,11 @@ def calibrate_cli(
     model: str = MODEL,
     data: Path = typer.Argument(..., help="Dev corpus: a .spacy file, or a folder"),
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
-    component: Optional[str] = typer.Option(
-        None, "--component", help="Recognizer, if the pipeline has several"
-    ),
+    component: Optional[str] = typer.Option(None, help="Recognizer, if the pipeline has several"),
     plot: Optional[Path] = typer.Option(
-        None, "--plot", help="PNG file of the diagram. Default: OUTPUT-reliability.png"
+        None, help="PNG file of the diagram. Default: OUTPUT-reliability.png"
     ),
-    bins: int = typer.Option(10, "--bins", min=2, help="Number of ranges of probability"),
+    bins: int = typer.Option(10, min=2, help="Number of ranges of probability"),
     as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT and PNG if they exist"),
     code: Optional[Path] = CODE,
@@ -108,13 +106,13 @@ def draw_reliability(calibration: Calibration) -> "Figure":
     """
     figure = new_figure(4.2)
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    titles = [
-        f"temperature {number:.2f}" for number in (calibration.former, calibration.temperature)
-    ]
-    most = max(bin_.entities for bin_ in (*calibration.bins_before, *calibration.bins_after))
-    for axes, bins, title in zip(
-        panels, (calibration.bins_before, calibration.bins_after), titles, strict=True
-    ):
+    sides = (
+        (calibration.former, calibration.bins_before),
+        (calibration.temperature, calibration.bins_after),
+    )
+    most = max(bin_.entities for _, bins in sides for bin_ in bins)
+    for axes, (temperature, bins) in zip(panels, sides, strict=True):
+        title = f"temperature {temperature:.2f}"
         probabilities = [bin_.probability for bin_ in bins]
         shares = [bin_.share for bin_ in bins]
         areas = [15 + 200 * bin_.entities / most for bin_ in bins]

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, Optional, Union
+from typing import Any, Optional
 
 import spacy
 import typer
@@ -96,20 +96,14 @@ class Report:
 def compress_cli(
     model: str = MODEL,
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
-    vectors: Precision = typer.Option(
-        _DEFAULTS.vectors, "--vectors", help="Precision of static vectors"
-    ),
-    tables: Precision = typer.Option(
-        _DEFAULTS.tables, "--tables", help="Precision of embedding tables"
-    ),
-    weights: Precision = typer.Option(
-        _DEFAULTS.weights, "--weights", help="Precision of all other weights"
-    ),
+    vectors: Precision = typer.Option(_DEFAULTS.vectors, help="Precision of static vectors"),
+    tables: Precision = typer.Option(_DEFAULTS.tables, help="Precision of embedding tables"),
+    weights: Precision = typer.Option(_DEFAULTS.weights, help="Precision of all other weights"),
     keep_strings: bool = typer.Option(
         False, "--keep-strings", help="Keep strings that no component needs"
     ),
     data: Optional[Path] = typer.Option(
-        None, "--data", help="Corpus to compare predictions on: a .spacy file, or a folder"
+        None, help="Corpus to compare predictions on: a .spacy file, or a folder"
     ),
     report_path: Optional[Path] = typer.Option(
         None, "--report", help="JSON file to write all figures to"
@@ -128,62 +122,34 @@ def compress_cli(
     DOCS: python -m pydoc spacy_multihash.pipelines.compress
     """
     import_code(code)
-    precisions = Precisions(vectors, tables, weights)
     with failing("Cannot compress the pipeline"):
         check_file_output(report_path, "--report", model, data, code, output, force=force)
-        report = compress_pipeline(
-            model,
-            output,
-            precisions,
-            keep_strings=keep_strings,
-            data=data,
-            force=force,
-            code=code,
-        )
+        check_folder_output(output, model, data, code, force=force)
+        nlp = load_pipeline(model)
+        stream = None if data is None else model_examples(nlp, data)
+        with replacing_folder(output.resolve()) as new:
+            precisions = Precisions(vectors, tables, weights)
+            left_out = compress(nlp, new, precisions, keep_strings=keep_strings)
+            package = model if is_package(model) else None
+            files = measure_files(Path(nlp.path), new, code, package)
+            speed, predictions = Change(), None
+            if stream is not None:
+                examples = list(stream)  # only now, since it adds strings to the vocab
+                small = spacy.load(new)
+                predictions = compare(nlp, small, examples)
+                texts = [example.reference.text for example in examples]
+                speed = Change.of(*tokens_per_second([nlp, small], texts))
+            report = Report(
+                **files,
+                tokens_per_second=speed,
+                left_out=left_out,
+                predictions=predictions,
+                kept_bytes=kept_bytes(new, nlp.component_names),
+            )
         if report_path is not None:
             write_json(report_path, asdict(report))
     show_report(report)
     msg.good(f"Wrote the pipeline to {output}")
-
-
-def compress_pipeline(
-    model: Union[str, Path],
-    output: Path,
-    precisions: Precisions,
-    *,
-    keep_strings: bool = False,
-    data: Optional[Path] = None,
-    force: bool = False,
-    code: Optional[Path] = None,
-) -> Report:
-    """Load a pipeline, write a small version, load it, and compare both.
-
-    code (Optional[Path]): The Python file, already imported, that pipelines need to load.
-
-    Raises ValueError or OSError, and writes nothing, if something cannot be read, compressed or
-    loaded again.
-    """
-    check_folder_output(output, model, data, code, force=force)
-    nlp = load_pipeline(model)
-    stream = None if data is None else model_examples(nlp, data)
-    with replacing_folder(output.resolve()) as new:
-        left_out = compress(nlp, new, precisions, keep_strings=keep_strings)
-        package = model if isinstance(model, str) and is_package(model) else None
-        files = measure_files(Path(nlp.path), new, code, package)
-        speed, predictions = Change(), None
-        if stream is not None:
-            examples = list(stream)  # only now, since it adds strings to the vocab
-            small = spacy.load(new)
-            predictions = compare(nlp, small, examples)
-            texts = [example.reference.text for example in examples]
-            speed = Change.of(*tokens_per_second([nlp, small], texts))
-        return Report(
-            **files,
-            tokens_per_second=speed,
-            left_out=left_out,
-            predictions=predictions,
-            kept_bytes=kept_bytes(new, nlp.component_names),
-        )
 
 
 def measure_files(
@@ -196,16 +162,12 @@ def measure_files(
     Raises ValueError if a pipeline can't be loaded in a new process.
     """
     paths = (before, after)
-    loads = [[_measure_load(path, code, package) for path in paths] for _ in range(LOADS)]
-    memory, seconds = (
-        Change.of(*(_median(load[key] for load in of_path) for of_path in zip(*loads, strict=True)))
-        for key in ("memory", "seconds")
-    )
-    return {
-        "bytes": Change.of(*map(folder_size, paths)),
-        "memory": memory,
-        "load_seconds": seconds,
+    runs = [[_measure_load(path, code, package) for path in paths] for _ in range(LOADS)]
+    loads = {
+        name: Change.of(*(_median(run[i][name] for run in runs) for i in (0, 1)))
+        for name in ("memory", "load_seconds")
     }
+    return {"bytes": Change.of(*map(folder_size, paths)), **loads}
 
 
 def compare(before: Language, after: Language, examples: Sequence[Example]) -> Predictions:
@@ -279,7 +241,7 @@ def _load(path: Path, code: Optional[Path], package: Optional[str]) -> dict[str,
     seconds, after = perf_counter() - start, resident_memory()
     del nlp  # until here, it takes memory
     memory = None if before is None or after is None else after - before
-    return {"seconds": seconds, "memory": memory}
+    return {"load_seconds": seconds, "memory": memory}
 
 
 def _median(values: Iterable[Optional[float]]) -> Optional[float]:

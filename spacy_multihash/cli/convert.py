@@ -80,17 +80,13 @@ class Conversion:
 
 def convert_cli(
     input_path: Path = typer.Argument(
-        ...,
-        metavar="INPUT",
-        help="UTF-8 file, plain or .gz",
-        exists=True,
-        dir_okay=False,
+        ..., metavar="INPUT", help="UTF-8 file, plain or .gz", exists=True, dir_okay=False
     ),
     output: Path = typer.Argument(
         ..., help="File to write, NAME.spacy, or with --split a folder for train.spacy and others"
     ),
     format: Optional[Format] = typer.Option(
-        None, "--format", help="Format of INPUT. Default: by its suffix, or by its first line"
+        None, help="Format of INPUT. Default: by its suffix, or by its first line"
     ),
     lang: str = typer.Option("xx", "--lang", "-l", help="Language, as in your config"),
     split: Optional[str] = typer.Option(
@@ -168,11 +164,10 @@ def convert(
     Raises ValueError, ImportError or OSError, and writes nothing, if the input can't be read, if
     the output is in the way, or if no entities or labels are left.
     """
-    names = [output.stem] if shares is None else list(SPLITS[: len(shares)])
     if shares is None:
         _check_file(output, force=force)
     else:
-        _check_folder(output, names, force=force)
+        _check_folder(output, SPLITS[: len(shares)], force=force)
     if not (input_path.is_file() or input_path.is_dir()):
         raise ValueError(
             f"Expected a file as INPUT, which is read more than once, was a pipe or a device: "
@@ -184,7 +179,7 @@ def convert(
     if shares is not None and len(source) == 1 and hint:
         raise ValueError(f"There is 1 document, which --split can't part. {hint}")
     items = range(len(source))
-    parts = {names[0]: [*items]}
+    parts = {output.stem: [*items]}
     if shares is not None:
         parts = split_items(items, shares, seed, source.words)
     counts, bins = {}, {}

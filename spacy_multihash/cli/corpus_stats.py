@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from functools import partial
 from operator import add
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Optional, Union
 
 import spacy
 import typer
@@ -169,11 +169,10 @@ def corpus_stats(
         count = partial(count_split_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], sentences_of(counted.values()))
-        values = {
-            name: count_annotated_shards(pool, source, annotated, of_split)
-            for name, of_split in shards.items()
-            if annotated
-        }
+        values = {}
+        for name, of_split in shards.items() if annotated else ():
+            tables = of_split.merged(pool, partial(_count_annotated, source, annotated), add_tables)
+            values[name] = {attr: len(table) for attr, table in tables.tables.items()}
     return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching, annotated=values)
 
 
@@ -220,14 +219,6 @@ def split_attrs(names: Iterable[str], vocab: Vocab) -> tuple[list[str], dict[str
     return of_words, annotated
 
 
-def count_annotated_shards(
-    workers: Workers, source: Source[Language], attrs: Mapping[str, Extractor], shards: Shards
-) -> dict[str, int]:
-    """Count the distinct values of annotated attributes."""
-    counted = shards.merged(workers, partial(_count_annotated, source, attrs), add_tables)
-    return {name: len(table) for name, table in counted.tables.items()}
-
-
 def _count_annotated(
     source: Source[Language], attrs: Mapping[str, Extractor], path: Path
 ) -> Tables:
@@ -242,31 +233,32 @@ def _show(stats: CorpusStats, vectors: Optional[str]) -> None:
     def show(title: str, rows: Sequence[tuple[str, Iterable[str]]]) -> None:
         show_table(title, ("", *stats.splits), [(name, *cells) for name, cells in rows])
 
-    def row(name: str, key: str, format_: Callable[[Any], str]) -> tuple[str, list[str]]:
-        return name, [format_(getattr(split, key)) for split in splits]
+    def row(name: str, key: str, spec: str = ",") -> tuple[str, list[str]]:
+        values = [getattr(split, key) for split in splits]
+        return name, ["-" if value is None else format(value, spec) for value in values]
 
-    rows = [row("documents", "docs", _count), row("tokens", "tokens", _count)]
+    rows = [row("documents", "docs"), row("tokens", "tokens")]
     if has_entities:
         rows += [
-            ("labels", [_count(len(split.labels)) for split in splits]),
-            row("entities", "entities", _count),
-            row("entities per document", "ents_per_doc", _mean),
+            ("labels", [f"{len(split.labels):,}" for split in splits]),
+            row("entities", "entities"),
+            row("entities per document", "ents_per_doc", ",.2f"),
         ]
     rows += [
-        row("mean document length", "mean_doc_len", _mean),
-        row("longest document", "max_doc_len", _count),
+        row("mean document length", "mean_doc_len", ",.2f"),
+        row("longest document", "max_doc_len"),
     ]
     if has_entities:
         rows += [
-            row("mean entity length", "mean_ent_len", _mean),
-            row("longest entity", "max_ent_len", _count),
+            row("mean entity length", "mean_ent_len", ",.2f"),
+            row("longest entity", "max_ent_len"),
         ]
-    rows.append(row("vocabulary", "vocab", _count))
+    rows.append(row("vocabulary", "vocab"))
     if unknown := [split.unknown for split in splits if split.unknown]:
         rows += [
-            ("unknown words", [_count(u.words) for u in unknown]),
+            ("unknown words", [f"{u.words:,}" for u in unknown]),
             ("  % of vocabulary", [_percent(u.word_share) for u in unknown]),
-            ("unknown tokens", [_count(u.tokens) for u in unknown]),
+            ("unknown tokens", [f"{u.tokens:,}" for u in unknown]),
             ("  % of tokens", [_percent(u.token_share) for u in unknown]),
         ]
     show("Corpus", rows)
@@ -276,11 +268,11 @@ def _show(stats: CorpusStats, vectors: Optional[str]) -> None:
     cats = sorted({label for split in splits for label in split.cats})
     show(
         "Texts that have each label",
-        [(label, [_count(split.cats.get(label, 0)) for split in splits]) for label in cats],
+        [(label, [f"{split.cats.get(label, 0):,}" for split in splits]) for label in cats],
     )
     show(
         "Distinct values of attributes",
-        [(name, [_count(split.attrs[name]) for split in splits]) for name in splits[0].attrs],
+        [(name, [f"{split.attrs[name]:,}" for split in splits]) for name in splits[0].attrs],
     )
     msg.text(f"A vocab of the language '{stats.lang}' computes the attributes of each word.")
     if has_entities and stats.seen:
@@ -289,7 +281,7 @@ def _show(stats: CorpusStats, vectors: Optional[str]) -> None:
 
 def _show_seen(stats: CorpusStats) -> None:
     rows = [
-        (name, _count(s.seen + s.unseen), _count(s.seen), _count(s.unseen), _percent(s.seen_share))
+        (name, *(f"{n:,}" for n in (s.seen + s.unseen, s.seen, s.unseen)), _percent(s.seen_share))
         for name, s in stats.seen.items()
     ]
     show_table("Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), rows)
@@ -337,14 +329,6 @@ def find_warnings(stats: CorpusStats) -> list[str]:
                 f"{_percent(seen.tokens_in_train)} % of the tokens. Models may memorize them."
             )
     return warnings
-
-
-def _count(value: Optional[int]) -> str:
-    return "-" if value is None else f"{value:,}"
-
-
-def _mean(value: Optional[float]) -> str:
-    return "-" if value is None else f"{value:,.2f}"
 
 
 def _percent(share: Optional[float]) -> str:

@@ -69,7 +69,6 @@ def errors_cli(
             None if train is None else read_docs(train, nlp.vocab),
             num_explained=explained if output is not None else 0,
             sure=sure,
-            show_progress=True,
         )
         if output is not None:
             write_bytes(output, render_errors(mistakes, f"Mistakes of {model} on {gold}"))

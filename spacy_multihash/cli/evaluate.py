@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Optional, Union
+from typing import Optional
 
 import spacy
 import typer
 from spacy.tokens import DocBin
-from spacy.training import Corpus
 
 from ..common.files import write_bytes, write_json
 from ..corpus.evaluation import (
@@ -20,7 +19,7 @@ from ..corpus.evaluation import (
     predict,
     read_known_entities,
 )
-from ..corpus.read import read_docs, write_corpora
+from ..corpus.read import model_examples, write_corpora
 from ..inspection.errors_page import render_side_by_side
 from ._util import (
     AS_JSON,
@@ -71,24 +70,26 @@ def evaluate_cli(
     DOCS: python -m pydoc spacy_multihash.corpus.evaluation
     """
     import_code(code)
-    matching = Matching(ignore_case, match_label)
+    masks = [] if masked is None else [masked / "seen.spacy", masked / "unseen.spacy"]
+    page = None if displacy_path is None else displacy_path / "entities.html"
     with failing("Cannot evaluate the pipeline"):
-        check_file_output(output, "--output", model, data, train, code, force=force)
+        outputs = [(output, "--output"), (page, "--displacy-path")]
+        for path, option in [*outputs, *((mask, "--masked") for mask in masks)]:
+            check_file_output(path, option, model, data, train, code, force=force)
+        if gpu_id >= 0:
+            spacy.require_gpu(gpu_id)
+        nlp = load_pipeline(model)
+        known = read_known_entities(train, nlp.vocab, Matching(ignore_case, match_label))
+        examples = list(model_examples(nlp, data))
+        predict(nlp, examples)
+        evaluation = evaluate_entities(examples, known)
         if masked is not None:
-            for name in ("seen.spacy", "unseen.spacy"):
-                check_file_output(masked / name, "--masked", model, data, train, code, force=force)
-        page = None if displacy_path is None else displacy_path / "entities.html"
-        check_file_output(page, "--displacy-path", model, data, train, code, force=force)
-        evaluation = evaluate(
-            model,
-            data,
-            train,
-            matching=matching,
-            masked=masked,
-            page=page,
-            limit=displacy_limit,
-            gpu_id=gpu_id,
-        )
+            parts = masked_parts(examples, known)
+            bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
+            write_corpora(masked, bins)
+        if page is not None:
+            shown = examples[:displacy_limit]
+            write_bytes(page, render_side_by_side(shown, f"Entities of {data}"))
         if output is not None:
             write_json(output, asdict(evaluation))
     if as_json:
@@ -99,41 +100,6 @@ def evaluate_cli(
         msg.good(f"Wrote seen.spacy and unseen.spacy to {masked}")
     for path in filter(None, (output, page)):
         msg.good(f"Wrote {path}")
-
-
-def evaluate(
-    model: Union[str, Path],
-    data: Path,
-    train: Path,
-    *,
-    matching: Matching,
-    masked: Optional[Path] = None,
-    page: Optional[Path] = None,
-    limit: int = 25,
-    gpu_id: int = -1,
-) -> Evaluation:
-    """Evaluate a trained pipeline on a corpus.
-
-    matching (Matching): How to compare entities with the training corpus.
-    masked (Optional[Path]): The folder to write the masked corpora to.
-    page (Optional[Path]): The HTML page to write, with gold and found entities side by side.
-    limit (int): How many docs the page has at most.
-    """
-    if gpu_id >= 0:
-        spacy.require_gpu(gpu_id)
-    nlp = load_pipeline(model)
-    known = read_known_entities(train, nlp.vocab, matching)
-    docs = list(read_docs(data, nlp.vocab))
-    examples = list(Corpus(data).make_examples(nlp, docs))
-    predict(nlp, examples)
-    evaluation = evaluate_entities(examples, known)
-    if masked is not None:
-        parts = masked_parts(examples, known)
-        bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
-        write_corpora(masked, bins)
-    if page is not None:
-        write_bytes(page, render_side_by_side(examples[:limit], f"Entities of {data}"))
-    return evaluation
 
 
 def _show(evaluation: Evaluation) -> None:

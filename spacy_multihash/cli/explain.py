@@ -27,7 +27,13 @@ from ..inspection.explain import (
     explain_corpus,
     prepare,
 )
-from ..inspection.explain_page import completeness_text, render_explanations, signed, visible
+from ..inspection.explain_page import (
+    completeness_text,
+    render_explanations,
+    signed,
+    token_effects,
+    visible,
+)
 from ..ner.spans import annotate_before
 from ._util import (
     AS_JSON,
@@ -54,7 +60,7 @@ _DOC_BATCH = 256  # docs that the components before the recognizer annotate at o
 def explain_cli(
     model: str = MODEL,
     text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
-    file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
+    file: Optional[Path] = typer.Option(None, help="UTF-8 file with the text"),
     span: list[str] = typer.Option(
         [], help="Entity to explain, as TEXT=LABEL, found or not. May be repeated"
     ),
@@ -153,15 +159,14 @@ def explain_text(
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
     predicted = _found(doc, [ent for ent in nlp(text).ents if ent.label_ in labels])
     wanted = [key for span in spans for key in _find_span(doc, span)] if spans else predicted
-    keys = [(key, key in predicted) for key in wanted[:max_entities]]
-    if len(keys) < len(wanted):
+    if len(wanted) > max_entities:
         msg.warn(
-            f"Only the first {len(keys):,} of {len(wanted):,} entities are explained",
+            f"Only the first {max_entities:,} of {len(wanted):,} entities are explained",
             f"--max-entities {len(wanted)} explains all.",
             err=True,
         )
-    explanations = explain(explained, doc, keys, window=window)
-    return [*tqdm(explanations, "Explaining", len(keys), unit=" entities", disable=None)]
+    keys = tqdm(wanted[:max_entities], "Explaining", unit=" entities", disable=None)
+    return [explain(explained, doc, key, found=key in predicted, window=window) for key in keys]
 
 
 def corpus_effects(
@@ -261,25 +266,14 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
         msg.warn("No entities were found", "Name one to explain: --span TEXT=LABEL")
     for explanation in explanations:
         suffix = "" if explanation.found else ", not found"
-        rows = [
-            (
-                f"[{word}]" if explanation.start <= token < explanation.end else word,
-                *(signed(fall, 2) for fall in by),
-                signed(of, 2),
-            )
-            for token, word, by, of in zip(
-                explanation.tokens,
-                map(visible, explanation.words),
-                explanation.by_feature,
-                explanation.by_token,
-                strict=True,
-            )
-        ]
         title = f"{visible(explanation.text)}, {explanation.label}"
         show_table(
             f"{title}: {explanation.probability:.3f}{suffix}",
             ("token", *explanation.features, "all"),
-            rows,
+            [
+                (name, *(signed(fall, 2) for fall in falls))
+                for name, falls in token_effects(explanation)
+            ],
         )
         msg.text(completeness_text(explanation))
     if explanations:

@@ -33,7 +33,6 @@ from ..fit.report import (
     PARTS,
     SCORES_HEADER,
     Arm,
-    Report,
     Warnings,
     comparison_rows,
     corpus_table,
@@ -82,8 +81,6 @@ EXAMPLES = 50  # texts that are tried
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
 _OPTION = re.compile(r"--(?:offsets|docs) [\w-]+")  # of convert, with its value
-_BASELINE = "spaCy"
-_OURS = "ours"
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
 
 
@@ -450,9 +447,9 @@ def make_report(
     run: Run, stats: CorpusStats, warnings: Warnings, reasons: Sequence[str], notes: Sequence[str]
 ) -> dict[str, Any]:
     """Score, write scores.json and report.html, and return the rows to print."""
-    done, models = run.record["done"], {_OURS: ("training", run.model)}
+    done, models = run.record["done"], {"ours": ("training", run.model)}
     if "baseline" in done:
-        models[_BASELINE] = ("baseline", run.baseline / "model")
+        models["spaCy"] = ("baseline", run.baseline / "model")
     pipelines = [load_pipeline(path) for _, path in models.values()]
     texts = [doc.text for doc in read_docs(run.corpus("dev"), Vocab())]
     speeds = tokens_per_second(pipelines, texts)
@@ -462,19 +459,16 @@ def make_report(
     ]
     task = "texts" if run.options.textcat else "entities"
     page = render_report(
-        Report(
-            title=f"{run.options.data.name}: {task}",
-            about=f"spacy-multihash {metadata.version('spacy-multihash')}, spaCy "
-            f"{spacy.__version__}, {summarize_config(run)}, language {run.options.lang}",
-            ours=arms[0],
-            baseline=arms[1] if len(arms) > 1 else None,
-            stats=stats,
-            warnings=warnings,
-            reasons=reasons,
-            notes=notes,
-            mistakes=show_mistakes(run, pipelines[0]),
-            commands=next_commands(run),
-        )
+        f"{run.options.data.name}: {task}",
+        f"spacy-multihash {metadata.version('spacy-multihash')}, spaCy {spacy.__version__}, "
+        f"{summarize_config(run)}, language {run.options.lang}",
+        arms,
+        stats=stats,
+        warnings=warnings,
+        reasons=reasons,
+        notes=notes,
+        mistakes=show_mistakes(run, pipelines[0]),
+        commands=next_commands(run),
     )
     write_json(run.folder / "scores.json", {arm.name: asdict(arm) for arm in arms})
     write_bytes(run.folder / "report.html", page)
@@ -502,7 +496,7 @@ def show_mistakes(run: Run, nlp: Language) -> Html:
         wrong = text_mistakes(nlp, list(model_examples(nlp, run.corpus("dev"))))
         return render_text_mistakes(wrong, limit=MISTAKES)
     dev, in_train = (read_docs(run.corpus(name), nlp.vocab) for name in ("dev", "train"))
-    mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED, show_progress=True)
+    mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED)
     return render_mistakes(mistakes, limit=MISTAKES)
 
 

@@ -104,4 +104,3 @@ def _group(
 
 
 app.add_typer(multihash_cli)
-__all__ = ["multihash_cli"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Literal, Optional, Union
+from typing import Literal, Optional
 
 import typer
 from spacy.language import Language
@@ -69,34 +69,15 @@ def importance_cli(
     import_code(code)
     with failing("Cannot show the importance"):
         ranking = Ranking(sort, top, min_freq, share)
-        found = importance(
-            model, data, ranking, component=component, workers=workers, dask=dask, code=code
-        )
+        source = source_of(load_pipeline, model, code)
+        nlp, shards = source.loaded(), Shards.of(data)
+        with open_workers(workers, dask) as pool:
+            symbols = ShardSymbols(pool, shards, source, partial(_find_components, component))
+            found = rank_symbols(nlp, symbols, ranking, component=component)
     if as_json:
         print_json([asdict(embedding) for embedding in found])
     else:
         _show(found, ranking)
-
-
-def importance(
-    model: Union[str, Path],
-    data: Path,
-    ranking: Ranking,
-    *,
-    component: Optional[str] = None,
-    workers: Optional[int] = None,
-    dask: Optional[str] = None,
-    code: Optional[Path] = None,
-) -> list[EmbeddingImportance]:
-    """List the most and the least important symbols of a corpus.
-
-    code (Optional[Path]): Python file, already imported here, that other processes import.
-    """
-    source = source_of(load_pipeline, model, code)
-    nlp, shards = source.loaded(), Shards.of(data)
-    with open_workers(workers, dask) as pool:
-        symbols = ShardSymbols(pool, shards, source, partial(_find_components, component))
-        return rank_symbols(nlp, symbols, ranking, component=component)
 
 
 def _find_components(component: Optional[str], nlp: Language) -> list[EmbeddingTable]:

@@ -75,7 +75,7 @@ def init_config_cli(
             check_file_output(output, "OUTPUT", train, dev, vectors, force=force)
         reasons: list[str] = []
         if train is None or dev is None:
-            if not (train is None and dev is None and max_size is None):
+            if train or dev or max_size:
                 raise ValueError("--train, --dev and --max-size need --train and --dev.")
             config = init_config(pipeline, lang, vectors=vectors)
         elif pipeline != "ner":
@@ -109,33 +109,30 @@ def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None)
     """Make a complete config with our layers, for entities or texts.
 
     vectors (str): Static vectors to use: a package's name, or the path of a pipeline. Only their
-            meta.json is read, if it exists.
+        meta.json is read, if it exists.
 
     Raises ValueError for vectors of another language, and ImportError for an unknown language.
     """
     template: str = "textcat" if pipeline == "textcat_multilabel" else pipeline
     if vectors is not None and template == "textcat":
         template = "textcat_vectors"
-    config = load_config(TEMPLATES / f"{template}.cfg", interpolate=False)
-    config["nlp"]["lang"] = lang
+    overrides: dict[str, Any] = {"nlp.lang": lang}
     if pipeline == "textcat_multilabel":
-        config["components"]["textcat"]["factory"] = pipeline
-        config["components"]["textcat"]["model"]["exclusive_classes"] = False
-    # As spacy init fill-config does.
-    config = load_model_from_config(config, auto_fill=True).config
+        overrides["components.textcat.factory"] = pipeline
+        overrides["components.textcat.model.exclusive_classes"] = False
     if vectors is not None:
         check_vectors_language(lang, vectors)
         check_no_variable(vectors)
-        config["paths"]["vectors"] = vectors
-        section: Any = config
-        for name in _EMBED[pipeline].split("."):
-            section = section[name]
-        section["include_static_vectors"] = True
+        overrides[f"{_EMBED[pipeline]}.include_static_vectors"] = True
+    config = load_config(TEMPLATES / f"{template}.cfg", overrides=overrides)
+    # As spacy init fill-config does.
+    config = load_model_from_config(config, auto_fill=True).config
+    config["paths"]["vectors"] = vectors
     return config
 
 
 def recommend_config(
-    lang: str, train: Path, dev: Path, *, vectors: Optional[str] = None, max_size: int = 10**7
+    lang: str, train: Path, dev: Path, *, vectors: Optional[str], max_size: int
 ) -> tuple[Config, list[str]]:
     """Make a complete config for the entities of a corpus, with a reason for each choice.
 
@@ -163,8 +160,7 @@ def recommend_config(
 
 
 def apply_settings(config: Config, settings: Settings) -> Config:
-    """Return a config of `init-config ner` with other settings."""
-    config = config.copy()
+    """Set the settings of a config of `init-config ner`, and return the config."""
     embed, size = _tok2vec(config)["embed"], config["training"]["batcher"]["size"]
     embed["attrs"] = list(settings.attrs)
     embed["include_static_vectors"] = settings.vectors

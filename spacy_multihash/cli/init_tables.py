@@ -99,24 +99,36 @@ def init_tables_cli(
     """
     overrides = parse_overrides(ctx)
     import_code(code)
-    with failing("Cannot make the tables"):
+    with failing("Cannot make the tables"), naming_config(config):
         inputs = [config, code, shards, *merge]
         check_file_output(output, "OUTPUT", *inputs, force=force)
-        with naming_config(config):
-            tables = init_tables(
-                config,
-                output,
-                min_freq=min_freq,
-                max_rows=max_rows,
-                uncut=uncut,
-                component=component,
-                merge=merge,
-                shards=shards,
-                workers=workers,
-                dask=dask,
-                code=code,
-                overrides=overrides,
-            )
+        settings = load_config(config, overrides=overrides, interpolate=True)
+        check_file_output(output, "OUTPUT", *_corpora(settings), force=True)
+        callback = settings.get("initialize", {}).get("before_init") or {}
+        if callback.get("@callbacks") != INIT_TABLES:
+            callback = {}
+        min_freq, max_rows = _limits(callback, min_freq, max_rows, uncut=uncut)
+        if merge and shards is not None:
+            raise ValueError("Give either --shards to count or --merge to add up.")
+        check_workers(shards, workers, dask, "--shards")
+        names = component or component_names(callback.get("component", "tok2vec"))
+        load = partial(_Counted, overrides=overrides, components=tuple(names))
+        source = source_of(load, config, code)
+        models = source.loaded().models
+        if merge:
+            tables = merge_tables([read_tables(path) for path in merge])
+        elif shards is not None:
+            with open_workers(workers, dask) as pool:
+                tables = Shards.of(shards).merged(pool, partial(_count_shard, source), add_tables)
+            if not any(map(len, tables.tables.values())):
+                raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
+        else:
+            docs = training_docs(source.loaded().nlp)
+            tables = count_tables(models, tqdm(docs, "Counting", unit=" docs", disable=None))
+        tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
+        for model in models:
+            check_tables(model, tables)
+        write_tables(output, tables)
     if standard_stream(output) is not None:
         return  # stdout has the tables
     msg.good(f"Wrote the tables to {output}")
@@ -125,67 +137,22 @@ def init_tables_cli(
     show_table("Tables", ("attribute", "rows"), rows)
 
 
-def init_tables(
-    config_path: Path,
-    output: Path,
-    *,
-    min_freq: Optional[int] = None,
-    max_rows: Optional[int] = None,
-    uncut: bool = False,
-    component: Sequence[str] = (),
-    merge: Sequence[Path] = (),
-    shards: Optional[Path] = None,
-    workers: Optional[int] = None,
-    dask: Optional[str] = None,
-    code: Optional[Path] = None,
-    overrides: Optional[Mapping[str, Any]] = None,
-) -> Tables:
-    """Make the tables that a config's MultiEmbed needs, write them to a file, and return them.
-
-    min_freq, max_rows, component: As for spacy-multihash.init_tables.v1. If None or empty, the
-        config's [initialize.before_init] decides, otherwise 10, no limit, and "tok2vec".
-    code (Optional[Path]): Python file, already imported here, that other processes import.
-    """
-    config = load_config(config_path, overrides=dict(overrides or {}), interpolate=True)
-    check_file_output(output, "OUTPUT", *_corpora(config), force=True)
-    callback = config.get("initialize", {}).get("before_init") or {}
-    if callback.get("@callbacks") != INIT_TABLES:
-        callback = {}
-    if uncut:
-        for option, value in (("--min-freq", min_freq), ("--max-rows", max_rows)):
-            if value is not None:
-                raise ValueError(
-                    f"Expected --uncut without {option}, which cuts tables. Give {option} to the "
-                    "command with --merge."
-                )
-        min_freq = 0
-    else:
+def _limits(
+    callback: Mapping[str, Any], min_freq: Optional[int], max_rows: Optional[int], *, uncut: bool
+) -> tuple[int, Optional[int]]:
+    """Return min_freq and max_rows: as given, or of the config's callback, or 10 and no limit."""
+    if not uncut:
         min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
         max_rows = callback.get("max_rows") if max_rows is None else max_rows
-    check_cut(min_freq, max_rows)
-    if merge and shards is not None:
-        raise ValueError("Give either --shards to count or --merge to add up.")
-    check_workers(shards, workers, dask, "--shards")
-    names = component or component_names(callback.get("component", "tok2vec"))
-    load = partial(_Counted, overrides=dict(overrides or {}), components=tuple(names))
-    source = source_of(load, config_path, code)
-    models = source.loaded().models
-    if merge:
-        tables = merge_tables([read_tables(path) for path in merge])
-    elif shards is not None:
-        with open_workers(workers, dask) as pool:
-            count = partial(_count_shard, source)
-            tables = Shards.of(shards).merged(pool, count, add_tables)
-        if not any(map(len, tables.tables.values())):
-            raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
-    else:
-        docs = training_docs(source.loaded().nlp)
-        tables = count_tables(models, tqdm(docs, "Counting", unit=" docs", disable=None))
-    tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
-    for model in models:
-        check_tables(model, tables)
-    write_tables(output, tables)
-    return tables
+        check_cut(min_freq, max_rows)
+        return min_freq, max_rows
+    for option, value in (("--min-freq", min_freq), ("--max-rows", max_rows)):
+        if value is not None:
+            raise ValueError(
+                f"Expected --uncut without {option}, which cuts tables. Give {option} to the "
+                "command with --merge."
+            )
+    return 0, None
 
 
 def _corpora(config: Mapping[str, Any]) -> list[Path]:
@@ -199,9 +166,9 @@ class _Counted:
     """The models of a config whose symbols are counted, and the pipeline that reads shards."""
 
     def __init__(
-        self, config_path: str, overrides: Mapping[str, Any], components: Sequence[str]
+        self, config_path: str, overrides: dict[str, Any], components: Sequence[str]
     ) -> None:
-        config = load_config(config_path, overrides=dict(overrides), interpolate=False)
+        config = load_config(config_path, overrides=overrides)
         self.nlp = load_model_from_config(config, auto_fill=True)
         self.models = [find_multi_embed(self.nlp, name) for name in components]
 

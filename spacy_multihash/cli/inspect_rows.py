@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Optional, Union
+from typing import Optional
 
 import typer
 from spacy.language import Language
@@ -107,36 +107,16 @@ def inspect_rows_cli(
     """
     import_code(code)
     with failing("Cannot inspect the rows"):
-        inspection = inspect_rows(
-            model, words or (), data=data, workers=workers, dask=dask, code=code
-        )
+        check_workers(data, workers, dask, "--data")
+        source = source_of(_load, model, code)
+        shards = None if data is None else Shards.of(data)
+        with open_workers(workers, dask) as pool:
+            corpus = None if shards is None else ShardSymbols(pool, shards, source, find_tables)
+            inspection = _inspect(source.loaded(), words or (), corpus)
     if as_json:
         print_json(asdict(inspection))
     else:
         _show(inspection)
-
-
-def inspect_rows(
-    model: Union[str, Path],
-    words: Sequence[str] = (),
-    *,
-    data: Optional[Path] = None,
-    workers: Optional[int] = None,
-    dask: Optional[str] = None,
-    code: Optional[Path] = None,
-) -> Inspection:
-    """Inspect the rows of a pipeline, or of the pipeline that a config builds.
-
-    code (Optional[Path]): Python file, already imported here, that other processes import.
-    """
-    check_workers(data, workers, dask, "--data")
-    source = source_of(_load, model, code)
-    if data is None:
-        return _inspect(source.loaded(), words, None)
-    shards = Shards.of(data)
-    with open_workers(workers, dask) as pool:
-        corpus = ShardSymbols(pool, shards, source, find_tables)
-        return _inspect(source.loaded(), words, corpus)
 
 
 def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> Inspection:
@@ -175,7 +155,7 @@ def _tables_for(word: str, tables: Sequence[EmbeddingTable]) -> Sequence[Embeddi
     return fitting or tables
 
 
-def _load(model: Union[str, Path]) -> Language:
+def _load(model: str) -> Language:
     path = Path(model)
     if path.is_file():
         try:

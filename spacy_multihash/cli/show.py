@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from html import escape
+from os.path import isfile  # unlike Path.is_file, it takes any text
 from pathlib import Path
 from typing import Optional, Union
 
@@ -47,7 +48,7 @@ class Shown:
 def show_cli(
     model: str = MODEL,
     text: Optional[str] = typer.Argument(None, help="The text, or - for standard input"),
-    file: Optional[Path] = typer.Option(None, "--file", help="UTF-8 file with the text"),
+    file: Optional[Path] = typer.Option(None, help="UTF-8 file with the text"),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
     threshold: Optional[float] = typer.Option(
         None, min=0, max=1, help="Leave out entities that are less probable"
@@ -89,20 +90,12 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
             text = typer.get_binary_stream("stdin").read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise ValueError(f"Expected UTF-8 as standard input. {error}") from error
-    elif text is not None and _is_file(text):
+    elif text is not None and isfile(text):
         raise ValueError(f"{text} is a file. To read the text in it, give --file {text}.")
     text = (text or "").strip()
     if not text:
         raise ValueError("Expected a text, was: nothing but whitespace. Give one with words.")
     return text
-
-
-def _is_file(text: str) -> bool:
-    """Return whether a text is the path of a file."""
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # too long for a path, or with a null character
-        return False
 
 
 def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:

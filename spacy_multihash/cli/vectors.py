@@ -55,11 +55,7 @@ _FORCE = typer.Option(False, "--force", "-f", help="Replace OUT if it exists")
 Attr = Literal["ORTH", "LOWER", "NORM", "LEMMA"]
 
 vectors_cli = typer.Typer(
-    name="vectors",
-    help=HELP,
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    name="vectors", help=HELP, add_completion=False, no_args_is_help=True, rich_markup_mode=None
 )
 
 
@@ -70,7 +66,6 @@ def align_cli(
     output: Path = _OUT,
     dictionary: Optional[Path] = typer.Option(
         None,
-        "--dictionary",
         exists=True,
         dir_okay=False,
         help="File with a word of IN and of TARGET on each line. Default: words spelled alike",
@@ -132,7 +127,6 @@ def pca_cli(
     width: int = typer.Option(..., "--width", "-w", min=1, help="Axes to keep"),
     drop_top: int = typer.Option(
         0,
-        "--drop-top",
         min=0,
         help="Axes of the largest variance to leave out. 2 D, with a width of N - D, means "
         "PPA, PCA to N, and PPA again",
@@ -144,7 +138,6 @@ def pca_cli(
     ),
     words: Optional[Path] = typer.Option(
         None,
-        "--words",
         exists=True,
         help="Estimate on these words: a file with a word a line, or a corpus (.spacy file or "
         "folder). Default: all words of IN. A floret table needs them",
@@ -170,16 +163,14 @@ def prune_cli(
     output: Path = _OUT,
     words: Path = typer.Option(
         ...,
-        "--words",
         exists=True,
         help="Words to keep: a file with a word a line, or a corpus (.spacy file or folder)",
     ),
     first: int = typer.Option(
-        0, "--first", min=0, help="Keep the first rows of IN as well, with all their words"
+        0, min=0, help="Keep the first rows of IN as well, with all their words"
     ),
     attr: Optional[Attr] = typer.Option(
         None,
-        "--attr",
         help="Attribute of the words to keep vectors by, as in the key_attrs of "
         "MetaVectors. Default: the attribute of IN",
     ),

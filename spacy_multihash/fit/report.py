@@ -53,53 +53,48 @@ class Arm:
     speed: float
 
 
-@dataclass(frozen=True)
-class Report:
-    """The contents of the page.
+def render_report(
+    title: str,
+    about: str,
+    arms: Sequence[Arm],
+    *,
+    stats: CorpusStats,
+    warnings: Warnings,
+    reasons: Sequence[str],
+    notes: Sequence[str],
+    mistakes: Html,
+    commands: Mapping[str, str],
+) -> bytes:
+    """Render the page.
 
-    about (str): The task, the corpus, and the machine.
-    baseline (Optional[Arm]): spaCy's pipeline, trained on the same corpus for as many steps.
-    warnings (Warnings): Likely problems of the corpus, with details.
+    about (str): The versions, the settings and the language.
+    arms (Sequence[Arm]): Our pipeline, and maybe spaCy's, trained for as many steps.
+    warnings (Warnings): Likely problems of the corpus.
     reasons (Sequence[str]): The reasons for the settings.
     notes (Sequence[str]): Further steps, such as calibration.
     commands (Mapping[str, str]): Commands to run next, by their purpose.
     """
-
-    title: str
-    about: str
-    ours: Arm
-    baseline: Optional[Arm]
-    stats: CorpusStats
-    warnings: Warnings
-    reasons: Sequence[str]
-    notes: Sequence[str]
-    mistakes: Html
-    commands: Mapping[str, str]
-
-
-def render_report(report: Report) -> bytes:
-    """Render the page."""
+    ours = arms[0]
     return render_page(
-        report.title,
-        Html(tag("p", report.about, class_="soft")),
-        _headline(report.ours),
+        title,
+        Html(tag("p", about, class_="soft")),
+        _headline(ours),
         section(
             "Scores",
-            html_table(SCORES_HEADER, score_rows(report.ours.scores)),
-            _about_scores(report.ours.scores),
+            html_table(SCORES_HEADER, score_rows(ours.scores)),
+            _about_scores(ours.scores),
         ),
-        _comparison(report.ours, report.baseline) if report.baseline else "",
-        section("Training", _curve(report), *report.notes),
-        section("Labels", labels_table(report.ours.scores, report.stats)),
+        _comparison(arms) if len(arms) > 1 else "",
+        section("Training", _curve(arms), *notes),
+        section("Labels", labels_table(ours.scores, stats)),
+        section("Corpus", html_table(*corpus_table(stats)), *map(_warning, warnings)),
+        details("Why these settings", tag("ul", *(tag("li", reason) for reason in reasons))),
         section(
-            "Corpus",
-            html_table(*corpus_table(report.stats)),
-            *map(_warning, report.warnings),
+            "Go on",
+            *(join(tag("p", what), code_block(command)) for what, command in commands.items()),
         ),
-        _reasons(report.reasons),
-        section("Go on", *_commands(report.commands)),
         section("Where it's wrong", _ABOUT_MISTAKES),
-        report.mistakes,
+        mistakes,
     )
 
 
@@ -218,26 +213,25 @@ def comparison_rows(arms: Sequence[Arm]) -> Sequence[tuple[str, ...]]:
     return rows
 
 
-def _comparison(ours: Arm, baseline: Arm) -> Html:
+def _comparison(arms: Sequence[Arm]) -> Html:
     return section(
         "Beside spaCy's own",
-        html_table(COMPARISON_HEADER, comparison_rows([ours, baseline])),
-        f"F1 is on {best_split(ours.scores)}. The baseline is spaCy's config for efficiency (spacy "
-        "init config --optimize efficiency), trained on the same corpus for as many steps, "
-        f"{baseline.history.step:,}. Both keep the best step on dev. The speeds were measured in "
+        html_table(COMPARISON_HEADER, comparison_rows(arms)),
+        f"F1 is on {best_split(arms[0].scores)}. The baseline is spaCy's config for efficiency "
+        "(spacy init config --optimize efficiency), trained on the same corpus for as many steps, "
+        f"{arms[1].history.step:,}. Both keep the best step on dev. The speeds were measured in "
         "turns.",
     )
 
 
-def _curve(report: Report) -> Html:
-    arms = [arm for arm in (report.ours, report.baseline) if arm]
+def _curve(arms: Sequence[Arm]) -> Html:
     series = {arm.name: [(step, 100 * score) for step, score in arm.history.curve] for arm in arms}
-    step, score = report.ours.history.best
+    step, score = arms[0].history.best
     return line_chart(
         series,
         x_label="steps",
         description=f"F1 on dev by step of training. The best is {percent(score)}, at step "
-        f"{step:,} of {report.ours.history.step:,}.",
+        f"{step:,} of {arms[0].history.step:,}.",
     )
 
 
@@ -284,12 +278,3 @@ def _warning(warning: tuple[str, Sequence[str]]) -> Html:
     title, lines = warning
     parts = [tag("p", title), *(tag("p", line, class_="soft") for line in lines)]
     return tag("div", *parts, class_="warn")
-
-
-def _reasons(reasons: Sequence[str]) -> Html:
-    rows = [tag("li", reason) for reason in reasons]
-    return details("Why these settings", tag("ul", *rows)) if rows else Html("")
-
-
-def _commands(commands: Mapping[str, str]) -> list[Html]:
-    return [join(tag("p", what), code_block(command)) for what, command in commands.items()]

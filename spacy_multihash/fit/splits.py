@@ -31,12 +31,10 @@ def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, lis
             f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test."
             f"{advice if has_sentences else ''}"
         )
-    parts = split_items(docs["train"], shares, options.seed, _words)
+    parts = split_items(
+        docs["train"], shares, options.seed, lambda doc: tuple(token.text for token in doc)
+    )
     return {**docs, **parts}
-
-
-def _words(doc: Doc) -> tuple[str, ...]:
-    return tuple(token.text for token in doc)
 
 
 def check_docs(docs: Mapping[str, Sequence[Doc]], options: Options) -> None:

@@ -6,7 +6,7 @@ both. Each entity is in one mistake at most, and all other entities are missed o
     gold entities  = right + label + cut + both + missed
     found entities = right + label + cut + both + spurious
 
-Tokens without gold annotation are ignored, as in spaCy's scorer. Nothing is printed.
+Tokens without gold annotation are ignored, as in spaCy's scorer.
 """
 
 from collections import Counter, defaultdict
@@ -100,9 +100,13 @@ class Mistake:
     @property
     def entity(self) -> Entity:
         """The gold or the spurious entity."""
-        entity = self.gold or self.found
-        assert entity is not None
-        return entity
+        return next(iter(self.sides.values()))
+
+    @property
+    def sides(self) -> dict[str, Entity]:
+        """The entities by side, "gold" and "found". One of them may be missing."""
+        sides = {"gold": self.gold, "found": self.found}
+        return {name: entity for name, entity in sides.items() if entity is not None}
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,6 @@ def find_mistakes(
     *,
     num_explained: int = 0,
     sure: float = SURE,
-    show_progress: bool = False,
 ) -> Mistakes:
     """Find the mistakes that a pipeline makes on gold docs.
 
@@ -144,14 +147,12 @@ def find_mistakes(
     num_explained (int): How many mistakes to explain, the most confident mistakes first. The
         recognizer reads a doc some hundred times for each.
     sure (float): The minimum confidence to suspect the annotation.
-    show_progress (bool): Show progress on stderr, if that is a terminal.
 
     Raises ValueError if no component finds entities, or if no doc has gold annotation.
     """
-    hidden = None if show_progress else True  # None: hidden unless stderr is a terminal
     examples = list(Corpus("").make_examples(nlp, gold))
     docs = [example.reference for example in examples]
-    watched = tqdm(examples, "Predicting", unit=" docs", leave=False, disable=hidden)
+    watched = tqdm(examples, "Predicting", unit=" docs", leave=False, disable=None)
     for batch in minibatch(watched, _DOC_BATCH):
         predict(nlp, batch)
     if not any(doc.has_annotation("ENT_IOB") for doc in docs):
@@ -178,11 +179,12 @@ def find_mistakes(
     several = [draft for draft in drafts if draft.confidence is not None][:num_explained]
     explanations: dict[int, Explanation] = {}
     prepared = cache(partial(prepare, nlp))
-    for draft in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=hidden):
+    for draft in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=None):
         answer = answers[draft.doc, replace(draft.found or draft.entity, probability=None)]
-        keys = [(answer.key, draft.found is not None)]
-        asked = prepared(answer.recognizer)
-        explanations[id(draft)] = next(explain(asked, answer.doc, keys, window=_WINDOW))
+        asked, is_found = prepared(answer.recognizer), draft.found is not None
+        explanations[id(draft)] = explain(
+            asked, answer.doc, answer.key, found=is_found, window=_WINDOW
+        )
     return Mistakes(
         docs=docs,
         mistakes=[replace(d, explanation=explanations.get(id(d))) for d in drafts],
@@ -247,7 +249,7 @@ def _in_sentence(
     draft: Mistake, doc: Doc, gold: Sequence[Entity], found: Sequence[Entity]
 ) -> Mistake:
     """Add the sentence of a mistake, or the tokens around it, and the entities there."""
-    own = [entity for entity in (draft.gold, draft.found) if entity is not None]
+    own = draft.sides.values()
     start, end = min(entity.start for entity in own), max(entity.end for entity in own)
     first, last = max(0, start - _CONTEXT), min(len(doc), end + _CONTEXT)
     if doc.has_annotation("SENT_START"):
@@ -283,7 +285,7 @@ def _ask(
     """
     entities: dict[int, list[Entity]] = defaultdict(list)
     for draft in drafts:
-        entities[draft.doc] += [each for each in (draft.gold, draft.found) if each is not None]
+        entities[draft.doc] += draft.sides.values()
     answers: dict[tuple[int, Entity], _Answer] = {}
     for name in (name for name, pipe in nlp.pipeline if _gives_probabilities(pipe)):
         labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
@@ -316,9 +318,9 @@ def _ask(
 def _with_probabilities(draft: Mistake, answers: Mapping[tuple[int, Entity], _Answer]) -> Mistake:
     """Add the probabilities of both entities, and the model's confidence."""
     entities: dict[str, Any] = {
-        which: replace(entity, probability=answers[draft.doc, entity].probability)
-        for which, entity in (("gold", draft.gold), ("found", draft.found))
-        if entity is not None and (draft.doc, entity) in answers
+        side: replace(entity, probability=answers[draft.doc, entity].probability)
+        for side, entity in draft.sides.items()
+        if (draft.doc, entity) in answers
     }
     draft = replace(draft, **entities)
     if draft.found is not None:

@@ -7,15 +7,7 @@ from typing import Any, Literal, Optional
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from .errors import (
-    KINDS,
-    Kind,
-    Mistake,
-    Mistakes,
-    Neighbour,
-    entities_of,
-    pair_entities,
-)
+from .errors import KINDS, Kind, Mistake, Mistakes, Neighbour, entities_of, pair_entities
 from .explain import Explanation
 from .explain_page import completeness_text, explanation_table, signed, visible
 from .page import Html, details, html_table, join, render_page, section, tag
@@ -101,25 +93,22 @@ def _intro(found: Mistakes) -> str:
 def count_rows(found: Mistakes) -> list[tuple[str, ...]]:
     """Count the mistakes by label and kind: a row for each label, and a row for all labels."""
     counts = Counter((mistake.entity.label, mistake.kind) for mistake in found.mistakes)
-    right: Counter[str] = Counter()
-    for (wanted, given), count in found.confusion.items():
-        if wanted is not None and wanted == given:
-            right[wanted] += count
-    for label in list(right):
-        right[label] -= counts[label, "cut"]
-    labels = sorted({label for pair in found.confusion for label in pair if label is not None})
-    rows = [
-        (label, f"{right[label]:,}", *(f"{counts[label, kind]:,}" for kind in KINDS))
-        for label in labels
-    ]
+    rows = []
+    for label in _labels(found):
+        right = found.confusion.get((label, label), 0) - counts[label, "cut"]
+        rows.append((label, f"{right:,}", *(f"{counts[label, kind]:,}" for kind in KINDS)))
     kinds = Counter(mistake.kind for mistake in found.mistakes)
     return [*rows, ("all", f"{found.right:,}", *(f"{kinds[kind]:,}" for kind in KINDS))]
 
 
+def _labels(found: Mistakes) -> list[str]:
+    return sorted({label for pair in found.confusion for label in pair if label is not None})
+
+
 def confusion_rows(found: Mistakes) -> tuple[list[str], list[list[str]]]:
     """Return the header and the rows of the table of gold and found labels."""
-    labels = sorted({label for pair in found.confusion for label in pair if label is not None})
-    names = dict(zip([*labels, None], [*labels, "no entity"], strict=True))
+    names: dict[Optional[str], str] = {label: label for label in _labels(found)}
+    names[None] = "no entity"
     rows = [
         [name, *(f"{found.confusion.get((wanted, given), 0) or '·'}" for given in names)]
         for wanted, name in names.items()
@@ -174,10 +163,9 @@ def _mistake(mistake: Mistake) -> Html:
 
 def _title(mistake: Mistake) -> Html:
     parts: list[str] = []
-    for name, entity in (("gold", mistake.gold), ("found", mistake.found)):
-        if entity is not None:
-            chance = "" if entity.probability is None else f", p {_percent(entity.probability)}"
-            parts.append(f"{name} {entity.label}{chance}")
+    for name, entity in mistake.sides.items():
+        chance = "" if entity.probability is None else f", p {_percent(entity.probability)}"
+        parts.append(f"{name} {entity.label}{chance}")
     if mistake.seen is not None:
         parts.append("seen" if mistake.seen else "unseen")
     parts.append(f"doc {mistake.doc}")
@@ -313,8 +301,7 @@ def _in_words(mistake: Mistake) -> str:
     entities = [
         f"{name} {entity.label} {' '.join(entity.text.split())!r}"
         + ("" if entity.probability is None else f" (p {_percent(entity.probability)})")
-        for name, entity in (("gold", mistake.gold), ("found", mistake.found))
-        if entity is not None
+        for name, entity in mistake.sides.items()
     ]
     suspect = f"{_SUSPECT.lower()}: " if mistake.is_suspect else ""
     return f"{suspect}{mistake.kind}: {', '.join(entities)}"

@@ -127,25 +127,15 @@ def prepare(nlp: Language, name: str) -> Explained:
     return Explained(partial(score_spans, nlp, name), features, draws)
 
 
-def explain(
-    explained: Explained, doc: Doc, keys: Sequence[tuple[Key, bool]], *, window: int
-) -> Iterator[Explanation]:
-    """Explain entities of a doc, one by one, as you iterate.
+def explain(explained: Explained, doc: Doc, key: Key, *, found: bool, window: int) -> Explanation:
+    """Explain an entity of a doc.
 
-    The recognizer reads the whole doc for each feature of each token around an entity, so the time
-    grows with the length of the doc times the number of entities.
+    The recognizer reads the whole doc for each feature of each token around the entity.
 
     doc (Doc): The doc, annotated by the components before the recognizer.
-    keys (Sequence[tuple[Key, bool]]): The entities, and whether the pipeline finds them.
+    found (bool): Whether the pipeline finds the entity.
     window (int): How many tokens to look at on either side.
     """
-    texts = tuple(token.text_with_ws for token in doc)
-    return (_explain_one(explained, doc, texts, key, found, window) for key, found in keys)
-
-
-def _explain_one(
-    explained: Explained, doc: Doc, texts: tuple[str, ...], key: Key, found: bool, window: int
-) -> Explanation:
     start, end, label = key
     tokens = range(max(0, start - window), min(len(doc), end + window))
     attrs = list(explained.features.values())
@@ -169,7 +159,7 @@ def _explain_one(
         features=tuple(explained.features),
         tokens=tuple(tokens),
         words=tuple(doc[token].text for token in tokens),
-        texts=texts,
+        texts=tuple(token.text_with_ws for token in doc),
         by_feature=tuple(map(tuple, falls[:, :-1].tolist())),
         by_token=tuple(falls[:, -1].tolist()),
         together=float(values[0] - values[-1]),

@@ -1,6 +1,6 @@
 """Explanations of entities as HTML."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from .explain import Explanation
@@ -53,21 +53,22 @@ def completeness_text(each: Explanation) -> str:
     return f"{text}." if share is None else f"{text}, {share:.0%} of it."
 
 
+def token_effects(each: Explanation) -> Iterator[tuple[str, list[float]]]:
+    """Yield each token, the entity's in brackets, and its effects: by feature, and of all."""
+    columns = (each.tokens, each.words, each.by_feature, each.by_token)
+    for token, word, by_feature, of_token in zip(*columns, strict=True):
+        name = f"[{visible(word)}]" if each.start <= token < each.end else visible(word)
+        yield name, [*by_feature, of_token]
+
+
 def explanation_table(each: Explanation) -> Html:
     """Make a table of tokens and features, coloured by their effects."""
     scale = _scale(each)
-    rows = [
-        [
-            f"[{word}]" if each.start <= token < each.end else word,
-            *(
-                Html(f'<span style="{_colour(value, scale)}">{signed(value, 2)}</span>')
-                for value in (*values, of_token)
-            ),
-        ]
-        for token, word, values, of_token in zip(
-            each.tokens, map(visible, each.words), each.by_feature, each.by_token, strict=True
-        )
-    ]
+
+    def cell(value: float) -> Html:
+        return Html(f'<span style="{_colour(value, scale)}">{signed(value, 2)}</span>')
+
+    rows = [[name, *map(cell, values)] for name, values in token_effects(each)]
     return html_table(["token", *each.features, "all"], rows)
 
 

@@ -119,10 +119,8 @@ def html_table(
 
 def share_bar(share: float) -> Html:
     """Draw a share, 0 to 1, as a bar, to show beside its number."""
-    width = 100 * min(max(share, 0.0), 1.0)
-    return Html(
-        f'<span class="bar" aria-hidden="true"><span style="width:{width:.1f}%"></span></span>'
-    )
+    bar = f'<span style="width:{100 * share:.1f}%"></span>'
+    return Html(f'<span class="bar" aria-hidden="true">{bar}</span>')
 
 
 def code_block(code: str) -> Html:

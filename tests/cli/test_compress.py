@@ -12,8 +12,6 @@ import srsly
 from typer.testing import Result
 
 from spacy_multihash.cli import compress as compress_module
-from spacy_multihash.cli.compress import compress_pipeline
-from spacy_multihash.pipelines.compress import Precisions
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
@@ -32,7 +30,7 @@ def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Measure once, and load pipelines in processes of their own only where a test is about it."""
     monkeypatch.setattr(compress_module, "LOADS", 1)
     if "in_processes" not in request.fixturenames:
-        loaded = {"seconds": 1.0, "memory": None}
+        loaded = {"load_seconds": 1.0, "memory": None}
         monkeypatch.setattr(compress_module, "_measure_load", lambda *args: loaded)
 
 
@@ -105,7 +103,8 @@ def test_package_that_brings_its_own_code_is_compressed(
     nlp = spacy.blank("en")
     nlp.add_pipe("of_package")
     nlp.to_disk(package / "model")
-    compress_pipeline("with_code", tmp_path / "out", Precisions())
+    result = cli.invoke("compress", "with_code", tmp_path / "out")
+    assert result.exit_code == 0, result.output
     assert spacy.load(tmp_path / "out").pipe_names == ["of_package"]
     with pytest.raises(
         ValueError, match=r"(?s)Loading .*model failed: ValueError: \[E002\].*--code\.$"

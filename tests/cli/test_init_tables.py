@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from thinc.api import Config
 
-from spacy_multihash import read_tables
+from spacy_multihash import Tables, read_tables
 from spacy_multihash.cli._shards import Shards
-from spacy_multihash.cli.init_tables import init_tables
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
@@ -27,13 +26,20 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def sizes(path: Path) -> dict[str, int]:
-    return {name: len(table) for name, table in read_tables(path).tables.items()}
+def made(config: Path, *args: Any) -> Tables:
+    """Run the command, and read the tables."""
+    output = config.with_name("out.tables")
+    result = invoke(config, output, *args)
+    assert result.exit_code == 0, result.output
+    return read_tables(output)
 
 
-def test_tables_are_written_and_returned(config: Path, tmp_path: Path) -> None:
-    tables = init_tables(config, tmp_path / "out.tables", min_freq=2)
-    assert sizes(tmp_path / "out.tables") == {"NORM": 4, "SHAPE": 4}
+def sizes(tables: Tables) -> dict[str, int]:
+    return {name: len(table) for name, table in tables.tables.items()}
+
+
+def test_tables_are_written_with_counts(config: Path) -> None:
+    tables = made(config, "--min-freq", 2)
     assert {name: table.counts.tolist() for name, table in tables.tables.items()} == {
         "NORM": [4, 2, 2, 2],
         "SHAPE": [6, 4, 4, 2],
@@ -48,16 +54,16 @@ def test_cut_that_the_config_does_not_name_is_ten(
     plain["initialize"]["before_init"] = callback
     plain["paths"]["train"] = str(write_corpus(tmp_path / "long.spacy", make_docs(10)))
     plain.to_disk(config)
-    assert init_tables(config, tmp_path / "out.tables").min_freq == 10
+    assert made(config).min_freq == 10
 
 
-def test_callback_may_be_of_variables(config: Path, tmp_path: Path) -> None:
+def test_callback_may_be_of_variables(config: Path) -> None:
     changed = Config().from_disk(config, interpolate=False)
     callback = {**changed["initialize"]["before_init"], "component": "tok2vec", "max_rows": 3}
     changed["vars"] = {"min_freq": 3, "callback": {**callback, "min_freq": "${vars.min_freq}"}}
     changed["initialize"]["before_init"] = "${vars.callback}"
     changed.to_disk(config, interpolate=False)
-    tables = init_tables(config, tmp_path / "out.tables")
+    tables = made(config)
     assert (tables.min_freq, tables.max_rows) == (3, 3)
 
 
@@ -71,13 +77,10 @@ def test_corpus_of_the_config_is_not_replaced(config: Path, tmp_path: Path) -> N
 
 
 def test_options_go_before_the_config(config: Path, tmp_path: Path) -> None:
-    result = invoke(config, tmp_path / "out.tables", "--min-freq", 2, "--max-rows", 3)
-    assert result.exit_code == 0, result.output
-    assert sizes(tmp_path / "out.tables") == {"NORM": 2, "SHAPE": 2}
+    assert sizes(made(config, "--min-freq", 2, "--max-rows", 3)) == {"NORM": 2, "SHAPE": 2}
     corpus = write_corpus(tmp_path / "other.spacy", make_docs()[3:])
-    result = invoke(config, tmp_path / "out.tables", "--paths.train", corpus, "--force")
-    assert result.exit_code == 0, result.output
-    assert sizes(tmp_path / "out.tables")["NORM"] == 4  # they, like, rain, .
+    found = sizes(made(config, "--paths.train", corpus, "--force"))
+    assert found["NORM"] == 4  # they, like, rain, .
 
 
 def test_merged_parts_are_the_whole(config: Path, tmp_path: Path) -> None:
@@ -144,7 +147,8 @@ def test_bad_input_is_one_error(
 @linux
 def test_stdout_holds_the_tables_alone(config: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spacy", "multihash", "init-tables", str(config)]
-    assert sizes(run_into(command, "file", tmp_path)) == {"NORM": 12, "SHAPE": 6}
+    found = read_tables(run_into(command, "file", tmp_path))
+    assert sizes(found) == {"NORM": 12, "SHAPE": 6}
 
 
 def test_files_beside_docs_are_not_counted(

@@ -11,7 +11,6 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_multihash import read_tables
-from spacy_multihash.cli.init_tables import init_tables
 from tests.helpers.cli import invoke, said
 from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, make_docs, small_config, write_corpus
 from tests.helpers.pipelines import TEXTS, add_embedding, two_textcats
@@ -120,7 +119,8 @@ def test_rare_symbols_are_cut_when_all_shards_are_counted(tmp_path: Path) -> Non
     shards = [[Doc(vocab, words=["often", f"w{i}"])] for i in range(10)]
     small_config(tmp_path / "none.spacy", LOOKUP, **CALLBACK).to_disk(tmp_path / "config.cfg")
     folder = write_all(tmp_path / "shards", shards)
-    init_tables(tmp_path / "config.cfg", tmp_path / "out", shards=folder, min_freq=10)
+    args = (tmp_path / "config.cfg", tmp_path / "out", "--shards", folder, "--min-freq", 10)
+    counted("init-tables", *args)
     tables = read_tables(tmp_path / "out").tables
     assert tables["NORM"].keys.tolist() == [vocab.strings["often"]]
     assert tables["NORM"].counts.tolist() == [10]

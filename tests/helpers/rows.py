@@ -1,10 +1,14 @@
 """Rows of symbols: those of mmh3, and how many of them collide, by plain loops."""
 
+import json
 from itertools import combinations
+from typing import Any
 
 import mmh3
 import numpy
 from hypothesis import strategies as st
+
+from tests.helpers.cli import invoke
 
 KEYS = numpy.random.default_rng(20221218).integers(0, 2**64, 3000, dtype="uint64")
 # Rows of a few symbols in a small table: many of them collide.
@@ -30,3 +34,10 @@ def pairs_by_loop(rows: list[list[int]]) -> list[int]:
     for one, other in combinations(rows, 2):
         counts[sum(a == b for a, b in zip(one, other, strict=True))] += 1
     return counts[1:]
+
+
+def inspected(*args: Any) -> dict[str, Any]:
+    """What the command inspect-rows prints as JSON, and nothing else."""
+    result = invoke("inspect-rows", *args, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)

@@ -1,6 +1,5 @@
 """What inspect-rows says of weighted hash embeddings, of tokens and of n-grams."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from spacy_multihash.cli.inspect_rows import inspect_rows
 from spacy_multihash.corpus.shards import model_shard
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted
 from spacy_multihash.inspection.chance import in_collision_by_chance
@@ -35,7 +33,7 @@ from tests.helpers.pipelines import (
     two_textcats,
     weighted_pipeline,
 )
-from tests.helpers.rows import KEYS, reference_rows
+from tests.helpers.rows import KEYS, inspected, reference_rows
 
 
 def shared_by_loop(rows: list[Any]) -> int:
@@ -198,23 +196,20 @@ def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
     first = lines.index("tok2vec.NORM components 30 16 2 5 480 1,920")
     seed = importance_seed(5)
     assert lines[first + 1] == f"tok2vec.NORM importance 200 2 1 {seed} 400 1,600"
-    found = inspect_rows(folder / "model", data=folder / "docs.spacy").collisions
-    assert [(c.component, c.attr) for c in found] == [
+    found = inspected(folder / "model", "--data", folder / "docs.spacy")["collisions"]
+    assert [(c["component"], c["attr"]) for c in found] == [
         ("textcat", "LOWER[1,2]"),
         ("tok2vec", "NORM"),
         ("tok2vec", "SHAPE"),
     ]
-    both = found[0].both
-    assert both is not None
-    shown = f"both {both.actual} {both.mean:.3g} {found[0].probability:.3g}"
+    both = found[0]["both"]
+    shown = f"both {both['actual']} {both['mean']:.3g} {found[0]['probability']:.3g}"
     assert f"textcat.LOWER[1,2] 13 {shown}" in lines
     assert any(line.startswith("what a textcat.LOWER[1,2] components 'what a' ") for line in lines)
 
 
 def test_command_shows_ngrams_that_share_rows_as_texts(folder: Path) -> None:
-    args = (folder / "model", "it", "--data", folder / "docs.spacy", "--json")
-    result = invoke("inspect-rows", *args)
-    printed = json.loads(result.stdout)
+    printed = inspected(folder / "model", "it", "--data", folder / "docs.spacy")
     assert [table["part"] for table in printed["tables"]] == ["components", "importance"] * 3
     words = [word for word in printed["words"] if word["component"] == "textcat"]
     examples = {text for word in words for s in word["sharing"] for text in s["examples"]}
@@ -223,11 +218,11 @@ def test_command_shows_ngrams_that_share_rows_as_texts(folder: Path) -> None:
 
 
 def test_a_phrase_is_an_ngram_and_no_token(folder: Path) -> None:
-    words = inspect_rows(folder / "model", ["what a", "it"]).words
-    places = [(word.word, word.component) for word in words]
+    words = inspected(folder / "model", "what a", "it")["words"]
+    places = [(word["word"], word["component"]) for word in words]
     assert places == [("what a", "textcat")] * 2 + [("it", "textcat")] * 2 + [("it", "tok2vec")] * 4
-    with_blanks = inspect_rows(folder / "model", ["a b c d"]).words  # of no order
-    assert {word.component for word in with_blanks} == {"tok2vec"}
+    with_blanks = inspected(folder / "model", "a b c d")["words"]  # of no order
+    assert {word["component"] for word in with_blanks} == {"tok2vec"}
 
 
 def test_a_corpus_is_read_once_for_the_symbols_beside_a_word(
@@ -240,8 +235,8 @@ def test_a_corpus_is_read_once_for_the_symbols_beside_a_word(
         return model_shard(path, nlp)
 
     monkeypatch.setattr("spacy_multihash.cli._shards.model_shard", counting)
-    inspect_rows(folder / "model", data=folder / "docs.spacy")
+    inspected(folder / "model", "--data", folder / "docs.spacy")
     assert len(reads) == 1
-    inspect_rows(folder / "model", ["it"], data=folder / "docs.spacy")
+    inspected(folder / "model", "it", "--data", folder / "docs.spacy")
     of_tables = 2  # the components and the importance of n-grams
     assert len(reads) <= 2 + of_tables

@@ -65,7 +65,7 @@ SUM = Explained(ask_sum, FEATURES, draws=1)
 
 def test_each_feature_counts_for_what_it_adds() -> None:
     doc = make_doc()
-    (found,) = explain(SUM, doc, [(KEY, True)], window=2)
+    found = explain(SUM, doc, KEY, found=True, window=2)
     assert (found.text, found.label, found.start, found.end) == ("Rome", "GPE", 2, 3)
     assert found.found and found.features == ("NORM", "SHAPE")
     assert found.tokens == (0, 1, 2, 3, 4)
@@ -82,9 +82,9 @@ def test_each_feature_counts_for_what_it_adds() -> None:
 
 def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
     doc = make_doc()
-    (found,) = explain(SUM, doc, [((5, 6, "X"), False)], window=2)
+    found = explain(SUM, doc, (5, 6, "X"), found=False, window=2)
     assert found.tokens == (3, 4, 5) and not found.found
-    (found,) = explain(SUM, doc, [((1, 3, "X"), False)], window=0)
+    found = explain(SUM, doc, (1, 3, "X"), found=False, window=0)
     assert found.tokens == (1, 2)
 
 
@@ -98,7 +98,7 @@ def test_probabilities_next_to_0_and_1_have_log_odds() -> None:
         known = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
         return sigmoid([20 + 3 * number for number in known])
 
-    (found,) = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), [(KEY, True)], window=1)
+    found = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, found=True, window=1)
     assert_allclose(found.by_token, [3, 3, 0], atol=0.01)
     assert found.completeness == pytest.approx(1, abs=0.01)
 
@@ -109,7 +109,7 @@ def test_redundant_tokens_explain_less_than_all() -> None:
     def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
         return sigmoid([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs])
 
-    (found,) = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), [(KEY, True)], window=1)
+    found = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, found=True, window=1)
     assert (found.together, found.completeness) == (pytest.approx(1), pytest.approx(0))
 
 
@@ -123,7 +123,7 @@ def test_log_odds_of_several_unknown_symbols_are_averaged() -> None:
         asked.extend(v for v, symbol in zip(values, symbols, strict=True) if symbol not in KNOWN)
         return sigmoid(values)
 
-    (found,) = explain(Explained(ask, {"NORM": NORM}, 9), make_doc(), [(KEY, True)], window=0)
+    found = explain(Explained(ask, {"NORM": NORM}, 9), make_doc(), KEY, found=True, window=0)
     assert len(asked) == 27  # of the feature, of the token, and of all together
     assert 0 < sum(asked) < 27
     assert found.by_feature[0][0] == pytest.approx(1 - numpy.mean(asked[:9]))
@@ -199,7 +199,7 @@ def test_long_docs_are_asked_about_a_few_at_a_time(num_tokens: int, expected: in
         return numpy.ones(len(docs)) / 2
 
     doc = make_doc(WORDS * (num_tokens // 6))
-    (found,) = explain(Explained(ask, FEATURES, 1), doc, [(KEY, True)], window=1)
+    found = explain(Explained(ask, FEATURES, 1), doc, KEY, found=True, window=1)
     assert max(sizes) == expected and sum(sizes) == 1 + 3 * 3 + 1
     assert found.by_token == (0, 0, 0)
     assert found.together == 0 and found.completeness is None

@@ -1,7 +1,7 @@
 """The command that shows rows, and what it counts, against plain loops."""
 
-import json
 import re
+from dataclasses import asdict
 from decimal import Decimal, localcontext
 from itertools import product
 from pathlib import Path
@@ -17,8 +17,7 @@ from spacy.lookups import Lookups
 from spacy.tokens import Doc, DocBin
 from spacy.util import registry
 
-from spacy_multihash.cli.init_tables import init_tables
-from spacy_multihash.cli.inspect_rows import Inspection, inspect_rows
+from spacy_multihash.cli.inspect_rows import Inspection
 from spacy_multihash.embed.find import EmbeddingTable, component_models, find_tables, rows_of
 from spacy_multihash.inspection.chance import (
     colliding_pairs,
@@ -47,7 +46,7 @@ from tests.helpers.corpora import (
     write_corpus,
 )
 from tests.helpers.pipelines import add_embedding
-from tests.helpers.rows import KEYS, ROWS, pairs_by_loop, reference_rows
+from tests.helpers.rows import KEYS, ROWS, inspected, pairs_by_loop, reference_rows
 
 SPACY = {**HASH, "@architectures": "spacy.MultiHashEmbed.v2"}
 
@@ -110,14 +109,12 @@ def test_sizes_are_those_of_the_arrays(tmp_path: Path) -> None:
 def test_lookup_table_in_place_of_a_hash_table_has_the_size_of_a_multi_embed(
     tmp_path: Path,
 ) -> None:
-    hashed = inspect_rows(write_config(tmp_path, HASH), data=tmp_path / "corpus.spacy")
+    hashed = inspected(write_config(tmp_path, HASH), "--data", tmp_path / "corpus.spacy")
     tables = find_tables(make_pipeline(tmp_path, LOOKUP, **CALLBACK))
-    for report, table in zip(hashed.tables, tables, strict=True):
+    for report, table in zip(hashed["tables"], tables, strict=True):
         E, symbols = table.weights.get_param("E"), table.layer.attrs["symbols"]
-        assert report.use is not None
-        assert report.use.lookup_size.parameters == E.size
         nbytes = E.nbytes + symbols.keys.nbytes + symbols.rows.nbytes
-        assert report.use.lookup_size.bytes == nbytes
+        assert report["use"]["lookup_size"] == {"parameters": E.size, "bytes": nbytes}
 
 
 # Symbols
@@ -306,16 +303,14 @@ def test_symbols_that_share_rows_with_a_word_are_those_of_a_loop(attr: str) -> N
 
 
 def test_tables_of_a_config_are_known_and_its_weights_are_not(tmp_path: Path) -> None:
-    inspection = inspect_rows(write_config(tmp_path, HASH), ["Anna"])
-    assert [(t.attr, t.num_rows, t.width) for t in inspection.tables] == [
-        ("NORM", 50, 16),
-        ("SHAPE", 20, 16),
-    ]
-    assert inspection.components == {"tok2vec": None, "ner": None}
-    assert inspection.pipeline is None
+    inspection = inspected(write_config(tmp_path, HASH), "Anna")
+    tables = [(t["attr"], t["num_rows"], t["width"]) for t in inspection["tables"]]
+    assert tables == [("NORM", 50, 16), ("SHAPE", 20, 16)]
+    assert inspection["components"] == {"tok2vec": None, "ner": None}
+    assert inspection["pipeline"] is None
     trained = make_pipeline(tmp_path, HASH)
     expected = [inspect_word(table, "Anna", trained.vocab) for table in find_tables(trained)]
-    assert inspection.words == expected
+    assert inspection["words"] == [asdict(word) for word in expected]
 
 
 @pytest.mark.parametrize(
@@ -326,9 +321,9 @@ def test_multi_embed_of_a_config_has_the_tables_of_its_file(
     callback: dict[str, Any], tmp_path: Path
 ) -> None:
     path = write_config(tmp_path, LOOKUP, **CALLBACK)
-    init_tables(path, tmp_path / "x.tables")
+    assert invoke("init-tables", path, tmp_path / "x.tables").exit_code == 0
     write_config(tmp_path, LOOKUP, **callback, path=str(tmp_path / "x.tables"))
-    assert [t.num_rows for t in inspect_rows(path).tables] == [13, 7]
+    assert [table["num_rows"] for table in inspected(path)["tables"]] == [13, 7]
 
 
 @registry.misc("tests.norms.v1")
@@ -342,8 +337,7 @@ def test_norms_are_those_of_the_lookups_that_training_would_load(tmp_path: Path)
     config = small_config(write_corpus(tmp_path / "corpus.spacy", make_docs()), HASH)
     config["initialize"]["lookups"] = {"@misc": "tests.norms.v1"}
     config.to_disk(tmp_path / "config.cfg")
-    inspection = inspect_rows(tmp_path / "config.cfg", ["Anna"])
-    assert inspection.words[0].symbol == "hannah"
+    assert inspected(tmp_path / "config.cfg", "Anna")["words"][0]["symbol"] == "hannah"
 
 
 # The command
@@ -362,10 +356,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_command_prints_nothing_but_json(folder: Path) -> None:
-    data = folder / "words.spacy"
-    args = (folder / "model", "w7", "--data", data, "--json")
-    result = invoke("inspect-rows", *args)
-    printed = json.loads(result.stdout)
+    printed = inspected(folder / "model", "w7", "--data", folder / "words.spacy")
     norm = printed["tables"][0]
     assert (norm["seed"], norm["use"]["unreached"]["actual"]) == (8, 25)
     assert printed["words"][0]["sharing"][0]["hashes"] == 1

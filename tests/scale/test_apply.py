@@ -16,9 +16,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from spacy_multihash.cli.apply import apply, prepare
 from spacy_multihash.corpus.texts import write_json_lines
-from spacy_multihash.scale.apply import Result as Applied
 from spacy_multihash.scale.apply import Shard, is_done
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -75,8 +73,18 @@ def shards(tmp_path: Path) -> Path:
     return tmp_path / "shards"
 
 
-def run(*args: Any, **settings: Any) -> Applied:
-    return apply(prepare(*args, **settings))
+def run(*args: Any) -> str:
+    """Run the command, and return what it printed."""
+    result = invoke(*args)
+    assert result.exit_code == 0, result.output
+    return said(result)
+
+
+def refused(*args: Any) -> str:
+    """Run a command that fails, and return its error."""
+    result = invoke(*args)
+    assert result.exit_code == 1
+    return said(result)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -93,9 +101,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_docs_have_what_the_pipeline_finds(model: Path, shards: Path, tmp_path: Path) -> None:
-    result = invoke(model, shards, tmp_path / "out")
-    assert result.exit_code == 0
-    assert f"Wrote {len(NAMES)} of {len(NAMES)} shards to" in said(result)
+    assert f"Wrote {len(NAMES)} of {len(NAMES)} shards to" in run(model, shards, tmp_path / "out")
     nlp = spacy.load(model)
     for number, name in enumerate(NAMES):
         path = (tmp_path / "out" / name).with_suffix(".spacy")
@@ -113,8 +119,7 @@ def test_lines_keep_their_keys_if_a_component_returns_other_docs(
     lines = [{"text": f"  {text}", "id": number} for number, text in enumerate(LINES)]
     srsly.write_jsonl(tmp_path / "in.jsonl", lines)
     args = (stripping, tmp_path / "in.jsonl", tmp_path / "out", "--code", CODE)
-    result = invoke(*args, "--format", "jsonl")
-    assert result.exit_code == 0, result.output
+    run(*args, "--format", "jsonl")
     found = lines_of(tmp_path / "out" / "in.jsonl")
     assert [(line["id"], line["text"]) for line in found] == [*enumerate(LINES)]
 
@@ -126,7 +131,7 @@ def test_lines_have_entities_with_probabilities_and_keep_the_rest(
     annotation = '"entities":[[0,1,"X"]],"cats":{"X":1}'
     line = f'{{"text":"Anna met Bob in New York .",{annotation},{rest}}}\n'
     (tmp_path / "one.jsonl").write_text(line)
-    run(str(model), tmp_path / "one.jsonl", tmp_path / "out", format="jsonl")
+    run(model, tmp_path / "one.jsonl", tmp_path / "out", "--format", "jsonl")
     assert (tmp_path / "out" / "one.jsonl").read_text().endswith(f",{rest}}}\n")
     (first,) = lines_of(tmp_path / "out" / "one.jsonl")
     assert [*first] == ["text", "entities", "id", "meta"]
@@ -141,7 +146,7 @@ def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path:
     ruler.add_patterns([{"label": "GPE", "pattern": "Rome"}])
     nlp.to_disk(tmp_path / "model")
     (tmp_path / "one.txt").write_text("To Rome\n\n")
-    run(str(tmp_path / "model"), tmp_path / "one.txt", tmp_path / "out", format="jsonl")
+    run(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out", "--format", "jsonl")
     first, empty = lines_of(tmp_path / "out" / "one.jsonl")
     assert first["entities"] == [{"start": 3, "end": 7, "label": "GPE"}]
     assert first["cats"].keys() == {"X", "Y"}
@@ -156,7 +161,7 @@ def test_annotation_of_the_corpus_is_left_out(model: Path, tmp_path: Path) -> No
     ]
     gold[1].has_unknown_spaces = True
     DocBin(docs=gold).to_disk(tmp_path / "gold.spacy")
-    run(str(model), tmp_path / "gold.spacy", tmp_path / "out")
+    run(model, tmp_path / "gold.spacy", tmp_path / "out")
     first, second = DocBin().from_disk(tmp_path / "out" / "gold.spacy").get_docs(nlp.vocab)
     assert not first.ents
     assert [token.text for token in second] == ["They", "don't", "."]
@@ -167,8 +172,7 @@ def test_two_workers_write_the_same_bytes(
     model: Path, shards: Path, tmp_path: Path, scheduler: str, format: str
 ) -> None:
     for name, option in {"one": ["--workers", 1], "two": ["--dask", scheduler]}.items():
-        result = invoke(model, shards, tmp_path / name, "--format", format, *option)
-        assert result.exit_code == 0
+        run(model, shards, tmp_path / name, "--format", format, *option)
     assert len(contents(tmp_path / "one")) == len(NAMES)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
@@ -184,7 +188,7 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
     psutil = pytest.importorskip("psutil", reason="there is no psutil: extra dev")
-    run(str(model), shards, tmp_path / "one")
+    run(model, shards, tmp_path / "one")
     args = [slow, shards, tmp_path / "two", "--code", CODE, "--workers", 2]
     command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -199,10 +203,9 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     assert 0 < len(left) < len(whole)
     assert left.items() <= whole.items()
     times = {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left}
-    result = invoke(*args[:-2])
-    assert result.exit_code == 0
-    assert f"{len(left)} of {len(NAMES)} shards were done before" in said(result)
-    assert f"Wrote {len(whole) - len(left)} of {len(NAMES)} shards" in said(result)
+    output = run(*args[:-2])
+    assert f"{len(left)} of {len(NAMES)} shards were done before" in output
+    assert f"Wrote {len(whole) - len(left)} of {len(NAMES)} shards" in output
     assert contents(tmp_path / "two") == whole
     assert {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left} == times
 
@@ -213,18 +216,16 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     damaged = shards / "a" / "1.jsonl"
     whole = damaged.read_bytes()
     damaged.write_bytes(b'{"te')
-    result = invoke(model, shards, tmp_path / "out")
-    assert result.exit_code == 1
-    assert f"{damaged} failed: ValueError: " in said(result)
-    assert f"{damaged}:1: expected a JSON object on each line" in said(result)
-    assert f"1 of {len(NAMES)} shards failed {damaged}" in said(result)
-    assert "it repeats only the shards that failed." in said(result)
+    error = refused(model, shards, tmp_path / "out")
+    assert f"{damaged} failed: ValueError: " in error
+    assert f"{damaged}:1: expected a JSON object on each line" in error
+    assert f"1 of {len(NAMES)} shards failed {damaged}" in error
+    assert "it repeats only the shards that failed." in error
     assert len(contents(tmp_path / "out")) == len(NAMES) - 1
     damaged.write_bytes(whole)
-    result = invoke(model, shards, tmp_path / "out")
-    assert result.exit_code == 0
-    assert f"{len(NAMES) - 1} of {len(NAMES)} shards were done before" in said(result)
-    assert f"Wrote 1 of {len(NAMES)} shards" in said(result)
+    output = run(model, shards, tmp_path / "out")
+    assert f"{len(NAMES) - 1} of {len(NAMES)} shards were done before" in output
+    assert f"Wrote 1 of {len(NAMES)} shards" in output
 
 
 BAD = {
@@ -246,16 +247,14 @@ def test_bad_texts_are_skipped_named_and_counted(model: Path, tmp_path: Path) ->
         good = goods[Path(name).suffix]
         (folder / name).write_bytes(b"\n".join([good, bad, good, b""]))
     options = ["--format", "jsonl", "--max-length", "1000"]
-    result = invoke(model, folder, out, *options)
-    assert result.exit_code == 0
-    assert f"{len(BAD)} texts were skipped" in said(result)
+    assert f"{len(BAD)} texts were skipped" in run(model, folder, out, *options)
     for name in BAD:
         output = (out / name).with_suffix(".jsonl")
         assert [line["text"] for line in lines_of(output)] == ["In Paris"] * 2
         (error,) = output.with_name(f"{output.name}.errors").read_text("utf8").splitlines()
         assert error.startswith(f"{folder / name}:2: expected ")
     (folder / "null.jsonl").write_bytes(goods[".jsonl"])
-    assert invoke(model, folder, out, *options).exit_code == 0
+    run(model, folder, out, *options)
     assert len(lines_of(out / "null.jsonl")) == 1 and not (out / "null.jsonl.errors").exists()
 
 
@@ -267,12 +266,11 @@ def test_docs_that_are_too_long_are_skipped_and_all_skipped_is_no_success(
     docs = [nlp("x " * 600), nlp("In Paris")]
     DocBin(docs=docs).to_disk(tmp_path / "shards" / "a.spacy")
     DocBin(docs=docs[:1]).to_disk(tmp_path / "shards" / "b.spacy")
-    result = invoke(model, tmp_path / "shards", tmp_path / "out", "--max-length", "1000")
-    assert result.exit_code == 1
-    assert "All 1 texts are wrong" in said(result) and "b.spacy: document 1" in said(result)
+    error = refused(model, tmp_path / "shards", tmp_path / "out", "--max-length", "1000")
+    assert "All 1 texts are wrong" in error and "b.spacy: document 1" in error
     found = DocBin().from_disk(tmp_path / "out" / "a.spacy").get_docs(nlp.vocab)
     assert [doc.text for doc in found] == ["In Paris"]
-    assert invoke(model, tmp_path / "shards", tmp_path / "out").exit_code == 0
+    run(model, tmp_path / "shards", tmp_path / "out")
 
 
 @Language.component("set_user_data_for_tests")
@@ -286,14 +284,11 @@ def test_doc_whose_user_data_cannot_be_stored_is_named(tmp_path: Path) -> None:
     nlp.add_pipe("set_user_data_for_tests")
     nlp.to_disk(tmp_path / "model")
     (tmp_path / "one.txt").write_text("Anna left\n")
-    result = invoke(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out")
-    assert result.exit_code == 1
     assert (
         f"{tmp_path / 'one.txt'}: document 1 cannot be stored, because MessagePack cannot write "
         "its user_data and custom attributes (can not serialize 'set' object). Use --format jsonl."
-    ) in said(result)
-    result = invoke(tmp_path / "model", tmp_path / "one.txt", tmp_path / "o", "--format", "jsonl")
-    assert result.exit_code == 0
+    ) in refused(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out")
+    run(tmp_path / "model", tmp_path / "one.txt", tmp_path / "o", "--format", "jsonl")
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
@@ -314,24 +309,22 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
 
     monkeypatch.setattr("spacy_multihash.scale.apply.write_json_lines", fill)
     args = [model, shards, tmp_path / "out", "--format", "jsonl"]
-    result = invoke(*args)
-    assert result.exit_code == 1
+    error = refused(*args)
     assert len(failed) == 1  # it is not tried again
-    assert f"{shards / 'c.txt'} failed: [Errno {code}] No space left" in said(result)
-    assert "3 shards were written. Make room, and start the command again" in said(result)
+    assert f"{shards / 'c.txt'} failed: [Errno {code}] No space left" in error
+    assert "3 shards were written. Make room, and start the command again" in error
     assert len(contents(tmp_path / "out")) == 3
     monkeypatch.undo()
-    assert f"3 of {len(NAMES)} shards were done before" in said(invoke(*args))
+    assert f"3 of {len(NAMES)} shards were done before" in run(*args)
     assert len(contents(tmp_path / "out")) == len(NAMES)
 
 
 def test_shard_that_changed_later_is_done_again(model: Path, shards: Path, tmp_path: Path) -> None:
-    run(str(model), shards, tmp_path / "out")
+    run(model, shards, tmp_path / "out")
     for seconds in (-9, 9):
         changed = (shards / "c.txt").stat().st_mtime + seconds
         os.utime(shards / "c.txt", (changed, changed))
-        result = run(str(model), shards, tmp_path / "out")
-        assert (result.before, len(result.done)) == (len(NAMES) - 1, 1)
+        assert f"Wrote 1 of {len(NAMES)} shards" in run(model, shards, tmp_path / "out")
 
 
 def test_shard_that_changes_while_it_is_read_is_done_again(
@@ -346,9 +339,9 @@ def test_shard_that_changes_while_it_is_read_is_done_again(
         new.write_text("\n".join(texts))
 
     monkeypatch.setattr("spacy_multihash.scale.apply.write_json_lines", change)
-    run(str(model), path, tmp_path / "out", format="jsonl")
+    run(model, path, tmp_path / "out", "--format", "jsonl")
     monkeypatch.undo()
-    assert len(run(str(model), path, tmp_path / "out", format="jsonl").done) == 1
+    assert "Wrote 1 of 1 shards" in run(model, path, tmp_path / "out", "--format", "jsonl")
     assert [line["text"] for line in lines_of(tmp_path / "out" / "c.jsonl")] == ["Bob"]
 
 
@@ -370,26 +363,24 @@ def test_other_work_is_refused_unless_forced(
 ) -> None:
     output, code = tmp_path / "out", tmp_path / "code.py"
     code.write_text("one = 1")
-    run(str(model), shards, output)
-    for args, settings, name in (
-        ((model, shards), {"format": "jsonl"}, "'format': 'spacy'"),
-        ((slow, shards), {}, "'model': .*tagger_ner"),
-        ((model, shards / "a"), {}, "'shards': "),
-        ((model, shards), {"code": code}, "'code_digest': ''"),
+    run(model, shards, output)
+    for args, name in (
+        ((model, shards, output, "--format", "jsonl"), "'format': 'spacy'"),
+        ((slow, shards, output), "'model': .*tagger_ner"),
+        ((model, shards / "a", output), "'shards': "),
+        ((model, shards, output, "--code", code), "'code_digest': ''"),
     ):
-        with pytest.raises(ValueError, match=f"out was started with .*{name}.*--force"):
-            run(str(args[0]), args[1], output, **settings)
+        assert re.search(f"out was started with .*{name}.*--force", refused(*args))
     manifest = srsly.read_json(output / "manifest.json")
     srsly.write_json(output / "manifest.json", manifest | {"spacy": "3.0.0"})
-    with pytest.raises(ValueError, match="was started with {'spacy': '3.0.0'}"):
-        run(str(model), shards, output)
+    assert "was started with {'spacy': '3.0.0'}" in refused(model, shards, output)
     (shards / "c.txt").unlink()
     hidden = output / ".snapshot" / "c.spacy"
     hidden.parent.mkdir()
     hidden.touch()
-    result = run(str(model), shards, output, format="jsonl", force=True)
+    printed = run(model, shards, output, "--format", "jsonl", "--force")
     hidden.unlink()  # which isn't a file of apply
-    assert (result.before, len(result.done)) == (0, len(NAMES) - 1)
+    assert f"Wrote {len(NAMES) - 1} of {len(NAMES) - 1} shards" in printed
     assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
 
 
@@ -401,9 +392,9 @@ def test_folder_of_something_else_is_never_replaced(
     (tmp_path / "out" / "c.jsonl").write_text("mine")
     if manifest is not None:
         (tmp_path / "out" / "manifest.json").write_text(manifest)
-    for force in (False, True):
-        with pytest.raises(ValueError, match="Give another OUTPUT, or empty it"):
-            run(str(model), shards, tmp_path / "out", force=force)
+    for force in ([], ["--force"]):
+        error = refused(model, shards, tmp_path / "out", *force)
+        assert "Give another OUTPUT, or empty it" in error
     assert (tmp_path / "out" / "c.jsonl").read_text() == "mine"
 
 
@@ -426,7 +417,6 @@ def test_what_is_wrong_is_refused(
     for name in ("c.txt", "c.jsonl"):
         (tmp_path / "twins" / name).touch()
     places = (model if args[0] == "model" else args[0], *(tmp_path / name for name in args[1:3]))
-    result = invoke(*places, *args[3:])
-    assert result.exit_code == 1
-    assert re.search(message, said(result)), said(result)
+    error = refused(*places, *args[3:])
+    assert re.search(message, error), error
     assert not (tmp_path / "out").exists()
