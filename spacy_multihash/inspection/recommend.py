@@ -164,10 +164,10 @@ def choose_tables(
                 "parameters"
             ]
     for attrs in choices:
-        settings_or_none = hash_settings(features, attrs, width=width, max_size=max_size)
-        if settings_or_none is None:
+        tables = hash_tables(features, attrs, width=width, max_size=max_size)
+        if tables is None:
             continue
-        rows, num_hashes = settings_or_none.rows or (), settings_or_none.num_hashes or ()
+        rows, num_hashes = tables
         loads = [
             features[name].symbols * hashes / size
             for name, hashes, size in zip(attrs, num_hashes, rows, strict=True)
@@ -177,7 +177,7 @@ def choose_tables(
             sizes = ", ".join(
                 f"{name} {number:,}" for name, number in zip(attrs, rows, strict=True)
             )
-            return settings_or_none, [
+            return Settings(tuple(attrs), rows, num_hashes), [
                 f"MultiHashEmbed: a row for each symbol of {', '.join(base)} would take {size:,} "
                 f"of {max_size:,} parameters",
                 f"rows {sizes}: at most {max(loads):.1f} symbols and hashes share a row",
@@ -203,9 +203,9 @@ def lookup_rows(features: Mapping[str, FeatureFacts], attrs: Sequence[str]) -> i
     return sum(number if limit is None else min(number, limit) for number in rows)
 
 
-def hash_settings(
+def hash_tables(
     features: Mapping[str, FeatureFacts], attrs: Sequence[str], *, width: int, max_size: int
-) -> Optional[Settings]:
+) -> Optional[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Choose rows and hashes of tables that have at most max_size parameters together.
 
     A table gets as many rows as symbols, and a few more if these are few. If that's too much, the
@@ -222,8 +222,8 @@ def hash_settings(
         share = _round_down(left // (len(attrs) - i))
         number = min(_rows_for_max_hashes(features[name].symbols), share, free)
         rows[name] = min(number, MAX_NGRAM_ROWS) if has_bags(name) else number
-    num_hashes = (fewest_hashes(features[name].symbols, rows[name]) for name in attrs)
-    return Settings(tuple(attrs), tuple(rows[name] for name in attrs), tuple(num_hashes))
+    num_hashes = tuple(fewest_hashes(features[name].symbols, rows[name]) for name in attrs)
+    return tuple(rows[name] for name in attrs), num_hashes
 
 
 def collisions(num_symbols: int, num_rows: int, num_hashes: int) -> float:

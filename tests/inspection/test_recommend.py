@@ -19,7 +19,7 @@ from spacy_multihash.inspection.recommend import (
     Settings,
     collisions,
     fewest_hashes,
-    hash_settings,
+    hash_tables,
     lookup_rows,
     recommend,
 )
@@ -125,8 +125,8 @@ def test_ngrams_replace_slices_in_tables_with_a_limit() -> None:
     settings, reasons = advise(facts, 96 * rows)
     assert settings == Settings((*BASE, NGRAMS), max_rows=MAX_NGRAM_ROWS)
     assert {f"no {name}: n-grams are used instead" for name in SLICES} <= {*reasons}
-    hashed = hash_settings(facts.features, (*BASE, NGRAMS), width=96, max_size=10**8)
-    assert hashed is not None and hashed.rows == (20_000, 80, 4_000, 300, MAX_NGRAM_ROWS)
+    hashed = hash_tables(facts.features, (*BASE, NGRAMS), width=96, max_size=10**8)
+    assert hashed is not None and hashed[0] == (20_000, 80, 4_000, 300, MAX_NGRAM_ROWS)
     fitting = replace(facts, features=facts.features | {NGRAMS: replace(KNOWN, symbols=29_999)})
     assert advise(fitting, 96 * rows)[0] == Settings((*BASE, NGRAMS))
 
