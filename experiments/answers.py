@@ -102,6 +102,7 @@ QUESTIONS = (
         (
             _one("with n-grams", CHOSEN, "recipe", SIX, "test_f"),
             _one("n-grams vs. slices, 300 sentences", f"{CHOSEN}-few", SLICES_FEW, CUT),
+            _one("n-grams vs. slices, whole", CHOSEN, "recipe-lower_slices", NINE),
         ),
         "slices for 25,000 tokens or fewer, else n-grams; on news, also try without",
         "recommended",
