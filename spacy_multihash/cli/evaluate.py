@@ -79,13 +79,15 @@ def evaluate_cli(
         if gpu_id >= 0:
             spacy.require_gpu(gpu_id)
         nlp = load_pipeline(model)
-        known = read_known_entities(train, nlp.vocab, Matching(ignore_case, match_label))
+        train_entities = read_known_entities(train, nlp.vocab, Matching(ignore_case, match_label))
         examples = list(model_examples(nlp, data))
         predict(nlp, examples)
-        evaluation = evaluate_entities(examples, known)
+        evaluation = evaluate_entities(examples, train_entities)
         if masked is not None:
-            parts = masked_parts(examples, known)
-            bins = {name: DocBin(docs=[e.reference for e in part]) for name, part in parts.items()}
+            bins = {
+                name: DocBin(docs=[example.reference for example in masked_examples])
+                for name, masked_examples in masked_parts(examples, train_entities).items()
+            }
             write_corpora(masked, bins)
         if page is not None:
             shown = examples[:displacy_limit]

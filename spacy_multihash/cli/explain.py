@@ -176,12 +176,12 @@ def corpus_effects(
 
     Raises ValueError if there are no entities with the component's labels.
     """
-    known: Optional[KnownEntities] = None
+    train_entities: Optional[KnownEntities] = None
     if train is not None:
-        known = known_entities(read_docs(train, nlp.vocab))
+        train_entities = known_entities(read_docs(train, nlp.vocab))
     explained, gold = prepare(nlp, name), GoldEntities(nlp, name)
     docs = tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=None)
-    effects = explain_corpus(explained, docs, known)
+    effects = explain_corpus(explained, docs, train_entities)
     if not effects:
         others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
         raise ValueError(
@@ -192,12 +192,12 @@ def corpus_effects(
     return effects
 
 
-def as_dict(found: Explanation | Effect) -> dict[str, Any]:
+def as_dict(result: Explanation | Effect) -> dict[str, Any]:
     """Return the JSON of an effect, or of an explanation without the texts of all tokens."""
-    values = asdict(found)
-    if isinstance(found, Explanation):
+    values = asdict(result)
+    if isinstance(result, Explanation):
         del values["texts"]
-        values["completeness"] = found.completeness
+        values["completeness"] = result.completeness
     return values
 
 
@@ -213,14 +213,14 @@ def _find_span(doc: Doc, wanted: str) -> list[Key]:
     text, equals, label = wanted.rpartition("=")
     if not (equals and text and label):
         raise ValueError(f"--span must be TEXT=LABEL, such as 'New York=GPE', was: {wanted}")
-    found: list[Optional[Span]] = []
+    spans: list[Optional[Span]] = []
     start = doc.text.find(text)
     while start >= 0:
-        found.append(doc.char_span(start, start + len(text), label=label))
+        spans.append(doc.char_span(start, start + len(text), label=label))
         start = doc.text.find(text, start + 1)
-    keys = [(span.start, span.end, label) for span in found if span is not None]
+    keys = [(span.start, span.end, label) for span in spans if span is not None]
     if not keys:
-        why = "stands within a token" if found else "is not in the text"
+        why = "stands within a token" if spans else "is not in the text"
         raise ValueError(f"--span {wanted}: {text!r} {why}. Give whole tokens of the text.")
     return keys
 

@@ -73,11 +73,11 @@ def importance_cli(
         nlp, shards = source.loaded(), Shards.of(data)
         with open_workers(workers, dask) as pool:
             symbols = ShardSymbols(pool, shards, source, partial(_find_components, component))
-            found = rank_symbols(nlp, symbols, ranking, component=component)
+            embeddings = rank_symbols(nlp, symbols, ranking, component=component)
     if as_json:
-        print_json([asdict(embedding) for embedding in found])
+        print_json([asdict(embedding) for embedding in embeddings])
     else:
-        _show(found, ranking)
+        _show(embeddings, ranking)
 
 
 def _find_components(component: Optional[str], nlp: Language) -> list[EmbeddingTable]:
@@ -86,20 +86,20 @@ def _find_components(component: Optional[str], nlp: Language) -> list[EmbeddingT
 
 def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
     """Print tables of all embeddings, and of the symbols of each."""
-    names = [embedding_name(found.component, found.attr) for found in embeddings]
+    names = [embedding_name(embedding.component, embedding.attr) for embedding in embeddings]
     summaries, rows = [], []
-    for name, found in zip(names, embeddings, strict=True):
-        counts = (found.num_symbols, found.num_sharing, found.num_frequent)
+    for name, embedding in zip(names, embeddings, strict=True):
+        counts = (embedding.num_symbols, embedding.num_sharing, embedding.num_frequent)
         summaries.append(
             (
                 name,
-                str(found.seed),
+                str(embedding.seed),
                 *(f"{count:,}" for count in counts),
-                f"{found.mean_importance:.3g}",
-                f"{found.num_important:,}",
+                f"{embedding.mean_importance:.3g}",
+                f"{embedding.num_important:,}",
             )
         )
-        sizes = found.rows
+        sizes = embedding.rows
         numbers = (sizes.rows, sizes.advised, sizes.importance_rows, sizes.advised_importance)
         rows.append((name, *(f"{number:,}" for number in numbers)))
     show_table(
@@ -121,18 +121,21 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
         "Advised: two frequent symbols for each row of components, and ten rows of importance for "
         "each frequent symbol. Rare ones count little: their importance stays small."
     )
-    for name, found in zip(names, embeddings, strict=True):
-        if 2 * found.num_near_zero > found.num_frequent:
+    for name, embedding in zip(names, embeddings, strict=True):
+        if 2 * embedding.num_near_zero > embedding.num_frequent:
             msg.warn(
-                f"{name}: the importance of {found.num_near_zero:,} of {found.num_frequent:,} "
-                "frequent symbols is near zero. It grows by the learning rate or less in an "
-                "update. If the model had only a few hundred updates, train it for longer."
+                f"{name}: the importance of {embedding.num_near_zero:,} of "
+                f"{embedding.num_frequent:,} frequent symbols is near zero. It grows by the "
+                "learning rate or less in an update. If the model had only a few hundred updates, "
+                "train it for longer."
             )
-    show_collisions("Important symbols in collision", [found.collisions for found in embeddings])
-    for name, found in zip(names, embeddings, strict=True):
-        for end, symbols in (("Largest", found.largest), ("Smallest", found.smallest)):
+    show_collisions(
+        "Important symbols in collision", [embedding.collisions for embedding in embeddings]
+    )
+    for name, embedding in zip(names, embeddings, strict=True):
+        for end, symbols in (("Largest", embedding.largest), ("Smallest", embedding.smallest)):
             show_table(
-                f"{end} {ranking.sort}: {name}, seed {found.seed}",
+                f"{end} {ranking.sort}: {name}, seed {embedding.seed}",
                 ("symbol", "frequency", "importance", "norm", "parameters", "others in its row"),
                 [_symbol(symbol) for symbol in symbols],
             )

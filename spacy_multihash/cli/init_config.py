@@ -75,7 +75,7 @@ def init_config_cli(
             check_file_output(output, "OUTPUT", train, dev, vectors, force=force)
         reasons: list[str] = []
         if train is None or dev is None:
-            if train or dev or max_size:
+            if train or dev or max_size is not None:
                 raise ValueError("--train, --dev and --max-size need --train and --dev.")
             config = init_config(pipeline, lang, vectors=vectors)
         elif pipeline != "ner":

@@ -209,7 +209,8 @@ def hash_tables(
     """Choose rows and hashes of tables that have at most max_size parameters together.
 
     A table gets as many rows as symbols, and a few more if these are few. If that's too much, the
-    largest tables share the rest. Returns None if even the smallest tables are too large.
+    largest tables share the rest. Returns the rows and the hashes of each table, or None if even
+    the smallest tables are too large.
     """
     rows: dict[str, int] = {}
     by_size = sorted(attrs, key=lambda name: features[name].symbols)
