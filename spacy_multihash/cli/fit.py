@@ -1,6 +1,5 @@
 """`python -m spacy multihash fit`: from a corpus to a trained pipeline and a report."""
 
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,10 +76,9 @@ from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
 
 MISTAKES = 50  # of each kind, in the report
 EXPLAINED = 20  # the most confident of them
-EXAMPLES = 50  # texts that are tried
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
-_OPTION = re.compile(r"--(?:offsets|docs) [\w-]+")  # of convert, with its value
+_CONVERT = "use python -m spacy multihash convert, and fit the file that it writes."
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
 
 
@@ -179,14 +177,14 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     msg.info(f"Settings: {summarize_config(run)} (why: {run.config})")
 
     trained = run.step("training", train_pipeline, run.config, run.model)
-    _show_training(run, "Trained", trained)
+    _show_training(run.model, "Trained", trained)
     notes = run.step("finish", finish)
     for note in notes:
         msg.info(note)
 
     if baseline:
         trained = run.step("baseline", train_baseline)
-        _show_training(run, "Trained spaCy's", trained)
+        _show_training(run.baseline / "model", "Trained spaCy's", trained)
 
     name = "report, with baseline" if "baseline" in run.record["done"] else "report"
     rows = run.step(name, make_report, stats, warnings, reasons, notes)
@@ -259,23 +257,11 @@ def _converted(path: Path, target: Path, lang: str) -> tuple[Path, Warnings]:
     try:
         done = convert(path, target, lang=lang)
     except ValueError as error:
-        lines = [str(error), *_by_convert(path, lang, str(error))]
-        raise ValueError("\n".join(lines)) from error
+        raise ValueError(f"{error}\nTo name a format or other options, {_CONVERT}") from error
     problems = summarize_problems(done.source)
-    problems += [(done.hint, _by_convert(path, lang, done.hint))] if done.hint else []
+    if done.hint:
+        problems += [(done.hint, [f"To give that option, {_CONVERT}"])]
     return target, [(f"{path.name}: {title}", lines) for title, lines in problems]
-
-
-def _by_convert(path: Path, lang: str, advice: str) -> list[str]:
-    """Say how to convert a file, if the advice is an option that only convert has."""
-    if "--" not in advice:
-        return []
-    option = _OPTION.search(advice)
-    if option is None:
-        return ["Give convert that option, and fit the file that it writes."]
-    options = ["--lang", lang, *option[0].split()]
-    command = shell_join(["multihash", "convert", str(path), "fixed.spacy", *options])
-    return ["Give convert that option, and fixed.spacy to fit:", f"    python -m spacy {command}"]
 
 
 def choose_config(options: Options, train: Path, dev: Path) -> tuple[Config, list[str]]:
@@ -360,7 +346,7 @@ def train_pipeline(run: Run, config_path: Path, model: Path) -> dict[str, Any]:
             typer.echo(f"step {step:,}: F1 {percent(score)} on dev, {spent}", err=True)
 
     with bar, naming_config(config_path):
-        history = train(config, model, run.checkpoint, show)
+        history = train(config, model, _checkpoint(model), show)
     run.in_training = None
     return vars(history)
 
@@ -383,9 +369,14 @@ def train_baseline(run: Run) -> dict[str, Any]:
     return train_pipeline(run, path, run.baseline / "model")
 
 
-def _show_training(run: Run, what: str, trained: Mapping[str, Any]) -> None:
+def _checkpoint(model: Path) -> Path:
+    """Return the file for the state of a model's training."""
+    return model.with_name("training.npz")
+
+
+def _show_training(model: Path, what: str, trained: Mapping[str, Any]) -> None:
     """Print the result of training, and delete its checkpoint."""
-    run.checkpoint.unlink(missing_ok=True)
+    _checkpoint(model).unlink(missing_ok=True)
     history = History(**trained)
     step, score = history.best
     msg.good(
@@ -479,15 +470,12 @@ def make_report(
 
 def score(run: Run, nlp: Language) -> dict[str, SplitScores]:
     """Score a pipeline on dev, and on test if it exists."""
-    scores = {}
-    for split in filter(lambda name: run.corpus(name).is_file(), ("dev", "test")):
-        examples = list(model_examples(nlp, run.corpus(split)))
-        if run.options.textcat:
-            scores[split] = score_texts(nlp, examples)
-        else:
-            seen = read_known_entities(run.corpus("train"), nlp.vocab)
-            scores[split] = score_entities(nlp, examples, seen)
-    return scores
+    splits = [name for name in ("dev", "test") if run.corpus(name).is_file()]
+    examples = {name: list(model_examples(nlp, run.corpus(name))) for name in splits}
+    if run.options.textcat:
+        return {name: score_texts(nlp, of_split) for name, of_split in examples.items()}
+    known = read_known_entities(run.corpus("train"), nlp.vocab)
+    return {name: score_entities(nlp, of_split, known) for name, of_split in examples.items()}
 
 
 def show_mistakes(run: Run, nlp: Language) -> Html:
@@ -514,25 +502,15 @@ def next_commands(run: Run) -> dict[str, str]:
             )
         }
     else:
-        text = run.step("example", find_example)
         paths = (run.corpus("dev"), "--train", run.corpus("train"), "--output", "errors.html")
         first = {
-            "Find the entities of a text:": command("multihash", "show", model, text),
+            "Find the entities of a text:": command("multihash", "show", model, "YOUR TEXT"),
             "Look at all mistakes:": command("multihash", "errors", model, *paths),
         }
     package = command("package", model, ".", "--name", "my_model", "--build", "wheel")
     if not has_build():
         first["Install what builds packages:"] = "python -m pip install build"
     return {**first, "Build a package for pip:": package}
-
-
-def find_example(run: Run) -> str:
-    """Return a short text of dev with an entity that the pipeline finds."""
-    nlp = load_pipeline(run.model)
-    docs = read_docs(run.corpus("dev"), nlp.vocab)
-    texts = [doc.text.strip() for doc in docs if doc.ents]
-    with_entities = (text for text in sorted(texts, key=len)[:EXAMPLES] if nlp(text).ents)
-    return next(with_entities, "YOUR TEXT")
 
 
 # The package

@@ -54,7 +54,7 @@ class Run:
         """
         self.folder, self.options = folder, options
         self.config, self.model = folder / "config.cfg", folder / "model"
-        self.baseline, self.checkpoint = folder / "baseline", folder / "training.npz"
+        self.baseline = folder / "baseline"
         self.record_path = folder / "fit.json"
         self.record: dict[str, Any] = {"options": options.as_json(), "done": {}}
         self.in_training: Optional[tuple[Path, History]] = None
@@ -63,6 +63,10 @@ class Run:
                 raise ValueError(f"{path} is in {folder}, which is written. Give another --output.")
         if self.record_path.is_file():
             earlier = srsly.read_json(self.record_path)
+            if not isinstance(earlier, dict) or earlier.keys() != self.record.keys():
+                raise ValueError(
+                    f"{self.record_path} wasn't written by this command. Give another --output."
+                )
             changed = _changes(earlier["options"], self.record["options"])
             if not changed:
                 self.record = earlier
@@ -116,18 +120,10 @@ class Run:
 def _changes(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Name the options and settings that differ."""
     earlier, now = ({**options, **options["overrides"]} for options in (earlier, now))
-    changes = []
-    for name in {**now, **earlier}:
-        before, after = earlier.get(name), now.get(name)
-        if before == after or name == "overrides":
-            continue
-        option = f"--{name if '.' in name else name.replace('_', '-')}"
-        if name in _FILES:
-            changes.append(f"{'DATA' if name == 'data' else option} has changed")
-        elif after is None or after is False:
-            changes.append(f"{option} was {before}, now it isn't given")
-        elif before is None or before is False:
-            changes.append(f"{option} is {after}, before it wasn't given")
-        else:
-            changes.append(f"{option} was {before}, is {after}")
-    return changes
+    changed = [
+        name
+        for name in {**now, **earlier}
+        if earlier.get(name) != now.get(name) and name != "overrides"
+    ]
+    names = {"data": "DATA", "max_size": "--max-size"}
+    return [names.get(name, f"--{name}") for name in changed]

@@ -10,7 +10,7 @@ from spacy.scorer import PRFScore
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..corpus.evaluation import KnownEntities, Scores, annotate, evaluate_entities, predict
+from ..corpus.evaluation import KnownEntities, Scores, annotate, predict, score, score_parts
 from ..corpus.read import text_labels
 from ..inspection.errors import entities_of
 
@@ -40,10 +40,9 @@ class SplitScores:
 def score_entities(nlp: Language, examples: Sequence[Example], known: KnownEntities) -> SplitScores:
     """Annotate docs with a pipeline, and score the entities."""
     predict(nlp, examples)
-    evaluation = evaluate_entities(examples, known)
     counts = [counts for example in examples for counts in count_sentences(example)]
     unit = "documents" if len(counts) == len(examples) else "sentences"
-    parts = {"all": evaluation.overall, **evaluation.masked}
+    parts = {"all": score(examples), **score_parts(examples, known)}
     return SplitScores(unit, len(counts), parts, f1_interval(counts))
 
 
