@@ -187,8 +187,8 @@ def judge_entities(
     labels: list[str] = []
     batches: list[tuple[SpanScores, list[int]]] = []
     for batch in minibatch(examples, _BATCH):
-        pairs = annotate_before(nlp, name, batch)
-        docs, batch = [doc for doc, _ in pairs], [example for _, example in pairs]
+        annotate_before(nlp, name, batch)
+        docs = [example.predicted for example in batch]
         scores = recognizer.score_spans(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]
         gold = [_gold_entities(example, same) for example in batch]

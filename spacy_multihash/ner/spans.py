@@ -1,6 +1,5 @@
 """The probabilities of arbitrary entities of docs."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +9,6 @@ from spacy.pipeline import Tok2Vec
 from spacy.tokens import Doc
 from spacy.training import Example
 
-from ..common.contexts import with_contexts
 from .docs import EntityKey, KeysOfDocs
 
 
@@ -53,20 +51,19 @@ def upstream_of(nlp: Language, name: str) -> list[Any]:
     ]
 
 
-def annotate_before(
-    nlp: Language, name: str, examples: Sequence[Example]
-) -> list[tuple[Doc, Example]]:
+def annotate_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
     """Let the components before a recognizer annotate the predicted docs of examples.
 
-    If a component fails at a doc, the pipeline's error handler may leave it out. If a component
-    returns another doc, that becomes the predicted doc.
+    If a component returns another doc, that becomes the predicted doc.
 
-    Raises ValueError if both happen, since it's unknown which docs were left out.
+    Raises ValueError if a component left out docs, since it's unknown which.
     """
     with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
-        pairs = nlp.pipe(((eg.predicted, eg) for eg in examples), as_tuples=True)
-        where = f'What is before component "{name}"'
-        annotated = list(with_contexts(pairs, deque(examples), where))
-    for doc, example in annotated:
+        docs = list(nlp.pipe([example.predicted for example in examples]))
+    if len(docs) < len(examples):
+        raise ValueError(
+            f'The components before "{name}" left out {len(examples) - len(docs)} docs, maybe by '
+            "the pipeline's error handler. Correct the component that fails."
+        )
+    for example, doc in zip(examples, docs, strict=True):
         example.predicted = doc
-    return annotated

@@ -8,7 +8,7 @@ import errno
 import os
 import sys
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -20,7 +20,6 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
-from ..common.contexts import remembered, with_contexts
 from ..common.files import remove_abandoned, replacing_file, write_bytes, write_json
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
 from ..corpus.texts import write_json_lines
@@ -141,11 +140,12 @@ class Application:
             ) from error
         if force:
             # Hidden files and folders are half written, or belong to other programs.
-            files = (file_.relative_to(self.output) for file_ in self.output.rglob(f"*{suffix}"))
+            endings = (suffix, f"{suffix}{ERRORS}")
+            files = [file_ for ending in endings for file_ in self.output.rglob(f"*{ending}")]
             return [
-                self.output / file_
+                file_
                 for file_ in files
-                if not any(name.startswith(".") for name in file_.parts)
+                if not any(name.startswith(".") for name in file_.relative_to(self.output).parts)
             ]
         changed = [name for name, value in manifest.items() if former[name] != value]
         if changed:
@@ -219,19 +219,15 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
     if application.max_length is not None:
         nlp.max_length = application.max_length
     errors: list[str] = []
-    contexts = deque[Mapping[str, Any]]()
     bare = read_bare_shard(shard.source, nlp, lambda error: errors.append(f"{error}\n"))
-    texts = remembered(bare, contexts)
-    pairs = nlp.pipe(texts, as_tuples=True, batch_size=application.batch_size)
     counts = Counter[str]()
+    annotated = _counted(_annotated(nlp, bare, application.batch_size), counts)
     changed = shard.source.stat().st_mtime_ns
     with replacing_file(shard.target, tidy=False) as new:
         if application.format == "spacy":
-            docs = (doc for doc, _ in _counted(pairs, counts))
-            _stored(docs, shard.source).to_disk(new)
+            _stored((doc for doc, _ in annotated), shard.source).to_disk(new)
         else:
-            counted = _counted(with_contexts(pairs, contexts, str(shard.source)), counts)
-            write_json_lines(new, ({**_record(doc), **rest} for doc, rest in counted))
+            write_json_lines(new, ({**_record(doc), **rest} for doc, rest in annotated))
         if errors and not counts["docs"]:
             raise ValueError(f"All {len(errors):,} texts are wrong. {errors[0].strip()}")
         skipped = shard.target.with_name(f"{shard.target.name}{ERRORS}")
@@ -240,6 +236,29 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
             write_bytes(skipped, "".join(errors).encode())
         os.utime(new, ns=(changed, changed))  # `is_done` compares it
     return Applied(counts["docs"], counts["tokens"], counts["entities"], len(errors))
+
+
+def _annotated(
+    nlp: Language, bare: Iterable[tuple[Doc, ContextT]], batch_size: Optional[int]
+) -> Iterator[tuple[Doc, ContextT]]:
+    """Annotate docs, and pass their contexts along, even if a component returns other docs.
+
+    Raises ValueError in the end if a component left out docs, since it's unknown which.
+    """
+    contexts = deque[ContextT]()
+
+    def docs() -> Iterator[Doc]:
+        for doc, context in bare:
+            contexts.append(context)
+            yield doc
+
+    for doc in nlp.pipe(docs(), batch_size=batch_size):
+        yield doc, contexts.popleft()
+    if contexts:
+        raise ValueError(
+            f"the pipeline left out {len(contexts)} docs, maybe by its error handler. Correct the "
+            "component that fails."
+        )
 
 
 def _stored(docs: Iterable[Doc], source: Path) -> DocBin:

@@ -17,7 +17,13 @@ from typing import Any, Optional, TypeVar
 # How often to try an item in total.
 TRIES = 3
 # They limit the threads of BLAS, OpenMP and our kernels in new processes.
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREADS = (
+    "SPACY_MULTIHASH_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 T = TypeVar("T")
 R = TypeVar("R")

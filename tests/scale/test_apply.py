@@ -6,9 +6,11 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 import spacy
@@ -375,6 +377,7 @@ def test_other_work_is_refused_unless_forced(
     srsly.write_json(output / "manifest.json", manifest | {"spacy": "3.0.0"})
     assert "was started with {'spacy': '3.0.0'}" in refused(model, shards, output)
     (shards / "c.txt").unlink()
+    (output / "c.spacy.errors").touch()  # of an earlier run, with texts that were skipped
     hidden = output / ".snapshot" / "c.spacy"
     hidden.parent.mkdir()
     hidden.touch()
@@ -382,6 +385,50 @@ def test_other_work_is_refused_unless_forced(
     hidden.unlink()  # which isn't a file of apply
     assert f"Wrote {len(NAMES) - 1} of {len(NAMES) - 1} shards" in printed
     assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
+
+
+class Keys(dict):
+    """The keys of a line, which a set of weak references may hold."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("format", ["spacy", "jsonl"])
+def test_keys_of_lines_are_only_kept_for_a_few_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    kept: WeakSet[Keys] = WeakSet()
+    most = 0
+
+    def read(path: Path, nlp: Language, on_error: Any) -> Iterator[tuple[Doc, Keys]]:
+        nonlocal most
+        for number in range(100):
+            keys = Keys(id=number)
+            kept.add(keys)
+            most = max(most, len(kept))
+            yield nlp.make_doc("Anna"), keys
+
+    monkeypatch.setattr("spacy_multihash.scale.apply.read_bare_shard", read)
+    spacy.blank("en").to_disk(tmp_path / "model")
+    (tmp_path / "one.txt").touch()
+    options = ("--batch-size", 10, "--format", format)
+    run(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out", *options)
+    assert most < 50
+
+
+def test_component_that_leaves_out_docs_is_an_error(
+    model: Path, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(path: str) -> Language:
+        nlp = spacy.load(path)
+        nlp.set_error_handler(lambda *error: None)
+        return nlp
+
+    monkeypatch.setattr("spacy_multihash.cli.apply.load_pipeline", load)
+    failing = add_pipe(model, tmp_path / "failing", "fails_at_bob_for_tests")
+    error = refused(failing, shards / "c.txt", tmp_path / "out")
+    assert "c.txt failed: ValueError: the pipeline left out 2 docs" in error
+    assert not contents(tmp_path / "out")
 
 
 @pytest.mark.parametrize("manifest", [None, '{"format": "jsonl"}', "{", "[1]", "null"])

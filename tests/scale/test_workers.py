@@ -107,7 +107,7 @@ def test_items_that_kill_workers_take_no_others_with_them(two: Workers) -> None:
 def test_each_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in THREADS:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(THREADS[0], "2")
+    monkeypatch.setenv("SPACY_MULTIHASH_THREADS", "2")
     with open_workers(2) as workers:
         assert dict(workers.imap(threads, [0, 1], names=named(2))) == {0: {"1"}, 1: {"1"}}
     assert threads(0) == {"2", None}
