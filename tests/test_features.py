@@ -28,12 +28,10 @@ from spacy_multihash import (
     symbols_of,
     write_tables,
 )
-from spacy_multihash.cli.corpus_stats import corpus_stats
 from spacy_multihash.corpus.read import model_examples, tokens_of
 from spacy_multihash.inspection.importance import Ranking
 from spacy_multihash.inspection.symbols import DocSymbols
 from spacy_multihash.tables.set_tables import count_tables
-from tests.helpers.cli import invoke, said
 from tests.helpers.corpora import CALLBACK, small_config
 from tests.helpers.features import ngrams
 
@@ -231,40 +229,6 @@ def test_importance_names_the_symbols(corpus: Path) -> None:
     ranking = Ranking(top=1000, min_freq=1)
     for found in symbol_importance(nlp, lambda: tokens_of(model_examples(nlp, corpus)), ranking):
         assert {symbol.text: symbol.freq for symbol in found.largest} == count(found.attr)
-
-
-# Statistics of corpora
-
-
-def test_what_annotation_gives_is_counted_as_the_corpus_holds_it(corpus: Path) -> None:
-    names = ["_.kinds", "MORPH[Case]", "LEMMA[1:]", "lemma[0:]", "NORM"]
-    dev = corpus.with_name("dev.spacy")
-    DocBin(docs=gold_docs()[:1], store_user_data=True).to_disk(dev)
-    found = corpus_stats(corpus, dev, lang="en", attrs=[*names, "LEMMA", "ENT_TYPE"]).splits
-    assert found["train"].attrs == {
-        **{name: len(count(name)) for name in ("NORM", "_.kinds", "MORPH[Case]", "LEMMA[1:]")},
-        **dict.fromkeys(("LEMMA[:]", "LEMMA"), len({t.lemma_ for d in gold_docs() for t in d})),
-        "ENT_TYPE": 3,
-    }
-    assert found["dev"].attrs["_.kinds"] == 3 and found["dev"].attrs["NORM"] == 6
-    (alone,) = corpus_stats(corpus, attrs=["_.kinds"]).splits.values()
-    assert alone.attrs == {"_.kinds": len(count("_.kinds"))}
-
-
-def test_corpus_stats_imports_code_for_extension_attributes(corpus: Path, tmp_path: Path) -> None:
-    args = (corpus, "--attrs", "_.size")
-    missing = said(invoke("corpus-stats", *args))
-    assert "attribute _.size of token 0, 'Anna', is not registered" in missing
-    code = tmp_path / "code.py"
-    code.write_text(
-        "from spacy.tokens import Token\n"
-        "Token.set_extension('size', getter=lambda token: len(token.text))\n"
-    )
-    try:
-        result = invoke("corpus-stats", *args, "--code", code)
-        assert "_.size 5 " in said(result)  # 1 to 4 characters, and 6
-    finally:
-        Token.remove_extension("size")
 
 
 def test_features_that_spacy_lacks_are_not_converted() -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict
 from functools import partial
@@ -12,9 +12,7 @@ from typing import Optional, Union
 
 import spacy
 import typer
-from spacy.attrs import IDS
 from spacy.language import Language
-from spacy.vocab import Vocab
 
 from ..common.files import write_json
 from ..corpus.conll import DOCSTART
@@ -27,19 +25,15 @@ from ..corpus.statistics import (
     SplitStats,
     count_split,
     describe_counts,
-    is_word_attr,
     sentences_of,
     word_attrs,
 )
-from ..embed.features import parse_feature
-from ..inspection.symbols import has_strings
 from ..scale.source import Source, source_without_files
 from ..scale.workers import Workers
-from ..tables.set_tables import Extractor, count_corpus
-from ..tables.tables import Tables, add_tables
 from ._shards import Shards
 from ._util import (
     AS_JSON,
+    CODE,
     DASK,
     WORKERS,
     check_file_output,
@@ -76,8 +70,8 @@ def corpus_stats_cli(
     ),
     attrs: str = typer.Option(
         ",".join(DEFAULT_ATTRS),
-        help="Attributes and features to count, such as ORTH[:2], LOWER{3,5}, MORPH[Case] or "
-        "_.gazetteer, separated by commas",
+        help="Attributes of words, slices and n-grams to count, such as NORM, ORTH[:2] or "
+        "LOWER{3,5}, separated by commas",
     ),
     ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
     match_label: bool = typer.Option(
@@ -90,9 +84,7 @@ def corpus_stats_cli(
         False, "--force", "-f", help="Replace the file of --output if it exists"
     ),
     as_json: bool = AS_JSON,
-    code: Optional[Path] = typer.Option(
-        None, "--code", "-c", help="Python file to import, which registers extension attributes"
-    ),
+    code: Optional[Path] = CODE,
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
@@ -100,9 +92,8 @@ def corpus_stats_cli(
     sentences of DEV and TEST that are also in TRAIN.
 
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if TRAIN has an entity
-    with the same text. With --vectors, words without a vector are counted too. NORM and other
-    attributes of words come from the vocab, so NORM may differ from a tokenizer's exceptions.
-    LEMMA, MORPH and extension attributes come from the corpus. .txt and .jsonl files have no
+    with the same text. With --vectors, words without a vector are counted too. Attributes come from
+    the vocab, so NORM may differ from a tokenizer's exceptions. .txt and .jsonl files have no
     annotations.
 
     DOCS: python -m pydoc spacy_multihash.corpus.statistics
@@ -149,19 +140,19 @@ def corpus_stats(
 ) -> CorpusStats:
     """Count entities, words and attributes of a corpus on disk.
 
-    attrs (Sequence[str]): The names of attributes and features. If they depend on more than a
-        word, they're counted from the corpus, which is read again.
+    attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
+        and character n-grams.
     code (Optional[Path]): Python file, already imported here, that other processes import.
 
     Raises ImportError, OSError or ValueError if something cannot be read.
     """
     with_vectors = None if vectors is None else load_vectors(vectors)
-    lang = lang or (with_vectors and with_vectors.lang) or "xx"
+    if lang is None:
+        lang = "xx" if with_vectors is None else with_vectors.lang
     source = source_without_files(partial(spacy.blank, lang), code)
     vocab = source.loaded().vocab
     if with_vectors is not None:
         vocab.vectors = with_vectors.vectors
-    attrs, annotated = split_attrs(attrs, vocab)
     attrs = list(word_attrs(attrs, vocab))  # raises before a corpus is read
     paths = {"train": train, "dev": dev, "test": test}
     shards = {name: Shards.of(path) for name, path in paths.items() if path is not None}
@@ -169,11 +160,7 @@ def corpus_stats(
         count = partial(count_split_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], sentences_of(counted.values()))
-        values = {}
-        for name, of_split in shards.items() if annotated else ():
-            tables = of_split.merged(pool, partial(_count_annotated, source, annotated), add_tables)
-            values[name] = {attr: len(table) for attr, table in tables.tables.items()}
-    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching, annotated=values)
+    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
 
 
 def count_split_shards(
@@ -195,34 +182,6 @@ def _count_split(
 ) -> SplitCounts:
     nlp = source.loaded_for_shard()
     return count_split(read_shard(path, nlp), nlp.vocab, matching, wanted)
-
-
-def split_attrs(names: Iterable[str], vocab: Vocab) -> tuple[list[str], dict[str, Extractor]]:
-    """Return the attributes that depend on a word alone, and extractors of all other names.
-
-    The extractors read annotation. Unknown names are returned with the attributes.
-
-    Raises ValueError for a name that looks like a feature, but isn't.
-    """
-    of_words: list[str] = []
-    annotated: dict[str, Extractor] = {}
-    for name in names:
-        feature = parse_feature(
-            name, where="corpus-stats", setting="each of --attrs", advice="Correct the name."
-        )
-        # "" is among spaCy's ids
-        is_known = feature is not None or (name != "" and name in IDS and has_strings(name))
-        if is_known and not is_word_attr(name, vocab):
-            annotated[name if feature is None else feature.name] = feature
-        else:
-            of_words.append(name)
-    return of_words, annotated
-
-
-def _count_annotated(
-    source: Source[Language], attrs: Mapping[str, Extractor], path: Path
-) -> Tables:
-    return Tables(count_corpus(read_shard(path, source.loaded_for_shard()), attrs))
 
 
 def _show(stats: CorpusStats, vectors: Optional[str]) -> None:

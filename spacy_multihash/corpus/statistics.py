@@ -282,25 +282,21 @@ def describe_counts(
     *,
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
-    annotated: Optional[Mapping[str, Mapping[str, int]]] = None,
 ) -> CorpusStats:
     """Describe a corpus by the counts of its splits.
 
     train, others (SplitCounts): Counts from `count_split`, with the same matching. `train` needs
         the counts of all sentences in `others`.
-    annotated (Optional[Mapping[str, Mapping[str, int]]]): For each split, the number of distinct
-        values of further attributes, which don't depend on a word alone.
 
     Raises the errors of `describe_corpus`.
     """
-    annotated = annotated or {}
     found = word_attrs(attrs, vocab)
     if not train.doc_lens:
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
     splits = {
-        name: _split_stats(counts, vocab, found, annotated.get(name, {}))
+        name: _split_stats(counts, vocab, found)
         for name, counts in {"train": train, **others}.items()
     }
     seen = {name: _seen_stats(counts, train) for name, counts in others.items()}
@@ -332,42 +328,23 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
 
     Raises ValueError for other names.
     """
-    ids = _word_ids(vocab)
+    computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
+    ids = {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
     found = {}
     for name in names:
-        feature = parse_feature(name)
+        feature = parse_feature(name, where="Statistics of a corpus", advice="Correct the name.")
         base = feature.base if feature else name
         if base not in ids:
             raise ValueError(
                 f"Expected attributes that depend on a word alone, was: {name!r}. Choose from: "
                 f"{', '.join(sorted(ids))}, and slices and n-grams of them such as ORTH[:2] and "
-                "LOWER{3,5}. What annotation gives, such as LEMMA, MORPH[Case] and _.gazetteer, is "
-                "counted by: python -m spacy multihash corpus-stats --attrs"
+                "LOWER{3,5}."
             )
         found[name if feature is None else feature.name] = ids[base], feature
     return found
 
 
-def is_word_attr(name: str, vocab: Vocab) -> bool:
-    """Return whether an attribute, or the attribute of a feature, depends on a word alone.
-
-    Raises ValueError for a malformed feature.
-    """
-    feature = parse_feature(name)
-    return (feature.base if feature else name) in _word_ids(vocab)
-
-
-def _word_ids(vocab: Vocab) -> dict[str, int]:
-    computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
-    return {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
-
-
-def _split_stats(
-    counts: SplitCounts,
-    vocab: Vocab,
-    attrs: Mapping[str, WordAttr],
-    annotated: Mapping[str, int],
-) -> SplitStats:
+def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr]) -> SplitStats:
     # A doc with each word once has all values of each attribute.
     words = Doc(vocab, words=list(counts.words))
     docs, entities = counts.doc_lens.total(), counts.ent_lens.total()
@@ -384,7 +361,7 @@ def _split_stats(
         max_ent_len=max(counts.ent_lens, default=None),
         vocab=len(words),
         unknown=_unknown(words, counts.words) if len(vocab.vectors) else None,
-        attrs={**_count_values(words, attrs), **annotated},
+        attrs=_count_values(words, attrs),
         missing=counts.missing,
         cats=dict(sorted(counts.cats.items())),
         docstart=counts.docstart,

@@ -235,6 +235,14 @@ def test_vectors_of_a_pipeline_or_a_vocab_are_used(folder: Path, part: str) -> N
     assert "the language 'nl'" in result.output
 
 
+def test_vocab_without_lexemes_gives_the_language(folder: Path) -> None:
+    nlp = spacy.blank("zh")
+    nlp.vocab.vectors = vectors_of(nlp.vocab, "Bob")
+    nlp.to_disk(folder / "pipeline")
+    stats = corpus_stats(folder / "train.spacy", vectors=folder / "pipeline")
+    assert stats.lang == "zh"
+
+
 def test_missing_annotation_is_named(folder: Path, vocab: Vocab) -> None:
     docs = [Doc(vocab, words=["Anna", "met"]), make_doc(vocab, "They met")]
     write_corpus(folder / "train.spacy", docs)
@@ -257,8 +265,12 @@ def test_bad_input_is_named(folder: Path) -> None:
         (("train.spacy", "--lang", "nolanguage"), "Can't import language nolanguage"),
         (("train.spacy", "--attrs", "NORM, PLACE"), "depend on a word alone, was: 'PLACE'"),
         (("train.spacy", "--attrs", "NORM,"), "was: ''"),
-        (("train.spacy", "--attrs", "LOWER{3,5},ORTH[:2"), "each of --attrs must be a name such"),
-        (("train.spacy", "--attrs", "_.a b"), "--attrs must be the name of an extension attr"),
+        (("train.spacy", "--attrs", "MORPH[Case]"), r"was: 'MORPH\[Case\]'"),
+        (("train.spacy", "--attrs", "LOWER{3,5},ORTH[:2"), "each of attrs must be a name such"),
+        (
+            ("train.spacy", "--attrs", "_.a b"),
+            "each of attrs must be the name of an extension attr",
+        ),
     ):
         result = invoke(*(folder / x if (folder / x).exists() else x for x in args))
         assert result.exit_code == 1
