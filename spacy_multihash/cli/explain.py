@@ -6,7 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Optional
 
-import numpy
 import typer
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -15,8 +14,7 @@ from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..common.files import write_bytes
-from ..corpus.evaluation import KnownEntities, known_entities
-from ..corpus.read import model_examples, read_docs
+from ..corpus.read import model_examples
 from ..inspection.explain import (
     EVERYWHERE,
     IN_ENTITY,
@@ -44,9 +42,7 @@ from ._util import (
     import_code,
     load_pipeline,
     msg,
-    new_figure,
     print_json,
-    save_figure,
     show_table,
 )
 from .calibrate import find_recognizer
@@ -67,9 +63,6 @@ def explain_cli(
     corpus: Optional[Path] = typer.Option(
         None, help="Explain the gold entities of a corpus: a .spacy file, or a folder"
     ),
-    train: Optional[Path] = typer.Option(
-        None, help="With --corpus: the training corpus, to tell seen from unseen entities"
-    ),
     component: Optional[str] = typer.Option(None, help="Recognizer, if the pipeline has several"),
     window: Optional[int] = typer.Option(
         None, min=0, help=f"Tokens to either side of an entity to look at. Default: {WINDOW}"
@@ -78,9 +71,8 @@ def explain_cli(
         None, min=1, help=f"Explain at most this many entities of a text. Default: {MAX_ENTITIES}"
     ),
     output: Optional[Path] = typer.Option(None, help="HTML page to write"),
-    plot: Optional[Path] = typer.Option(None, help="With --corpus: PNG file to draw"),
     as_json: bool = AS_JSON,
-    force: bool = typer.Option(False, "--force", "-f", help="Replace files that exist"),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace the page if it exists"),
     code: Optional[Path] = CODE,
 ) -> None:
     """Show what made a pipeline find an entity.
@@ -101,20 +93,14 @@ def explain_cli(
     with failing("Cannot explain the entities"):
         of_texts = {"TEXT": text, "--file": file, "--span": span, "--window": window}
         of_texts |= {"--max-entities": max_entities, "--output": output}
-        of_corpora = {"--train": train, "--plot": plot}
-        for option, value in (of_texts if corpus else of_corpora).items():
-            if value not in (None, []):
-                advice = "a text. Leave it out, or" if corpus else "a corpus. Leave it out, or give"
-                raise ValueError(f"{option} is for {advice} --corpus.")
-        inputs = [model, file, corpus, train, code]
-        check_file_output(output, "--output", *inputs, force=force)
-        check_file_output(plot, "--plot", *inputs, force=force)
+        for option, value in of_texts.items():
+            if corpus is not None and value not in (None, []):
+                raise ValueError(f"{option} is for a text. Leave it out, or --corpus.")
+        check_file_output(output, "--output", model, file, code, force=force)
         nlp = load_pipeline(model)
         name = find_recognizer(nlp, component)
         if corpus is not None:
-            effects = corpus_effects(nlp, name, corpus, train)
-            if plot is not None:
-                draw_effects(plot, effects)
+            effects = corpus_effects(nlp, name, corpus)
         else:
             text = read_text(text, file)
             explanations = explain_text(
@@ -134,8 +120,8 @@ def explain_cli(
         show_effects(effects)
     else:
         show_explanations(explanations)
-    for path in filter(None, (output, plot)):
-        msg.good(f"Wrote {path}")
+    if output is not None:
+        msg.good(f"Wrote {output}")
 
 
 def explain_text(
@@ -155,7 +141,9 @@ def explain_text(
     """
     explained = prepare(nlp, name)
     doc = nlp.make_doc(text)
-    ((doc, _),) = annotate_before(nlp, name, [Example(doc, doc)])
+    example = Example(doc, doc)
+    annotate_before(nlp, name, [example])
+    doc = example.predicted
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
     predicted = _found(doc, [ent for ent in nlp(text).ents if ent.label_ in labels])
     wanted = [key for span in spans for key in _find_span(doc, span)] if spans else predicted
@@ -169,19 +157,14 @@ def explain_text(
     return [explain(explained, doc, key, found=key in predicted, window=window) for key in keys]
 
 
-def corpus_effects(
-    nlp: Language, name: str, corpus: Path, train: Optional[Path] = None
-) -> list[Effect]:
+def corpus_effects(nlp: Language, name: str, corpus: Path) -> list[Effect]:
     """Measure how much each feature counts for the gold entities of a corpus.
 
     Raises ValueError if there are no entities with the component's labels.
     """
-    train_entities: Optional[KnownEntities] = None
-    if train is not None:
-        train_entities = known_entities(read_docs(train, nlp.vocab))
     explained, gold = prepare(nlp, name), GoldEntities(nlp, name)
     docs = tqdm(gold.read(corpus), "Explaining", unit=" docs", disable=None)
-    effects = explain_corpus(explained, docs, train_entities)
+    effects = explain_corpus(explained, docs)
     if not effects:
         others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
         raise ValueError(
@@ -238,14 +221,16 @@ class GoldEntities:
     def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
         """Yield docs as the recognizer gets them, and their gold entities."""
         for batch in minibatch(model_examples(self.nlp, corpus), _DOC_BATCH):
-            for doc, example in annotate_before(self.nlp, self.name, batch):
+            annotate_before(self.nlp, self.name, batch)
+            for example in batch:
                 ents = example.reference.ents
                 gold = [ent for ent in ents if ent.label_ in self.labels]
                 spans = example.get_aligned_spans_y2x(gold)
                 self.unknown.update(ent.label_ for ent in ents if ent.label_ not in self.labels)
                 self.unaligned += len(gold) - len(spans)
                 if spans:
-                    yield doc, [(span.start, span.end, span.label_) for span in spans]
+                    keys = [(span.start, span.end, span.label_) for span in spans]
+                    yield example.predicted, keys
 
     def left_out(self) -> str:
         """Say which gold entities were left out; an empty string if there are none."""
@@ -284,57 +269,19 @@ def show_explanations(explanations: Sequence[Explanation]) -> None:
 
 
 def show_effects(effects: Sequence[Effect]) -> None:
-    """Print a table of features, by label and part."""
-    rows: dict[tuple[Optional[str], str, str], dict[str, str]] = {}
+    """Print a table of features, by label."""
+    rows: dict[tuple[Optional[str], str], dict[str, str]] = {}
     for effect in effects:
-        row = rows.setdefault(
-            (effect.label, effect.part, effect.feature), {"n": f"{effect.entities:,}"}
-        )
+        row = rows.setdefault((effect.label, effect.feature), {"n": f"{effect.entities:,}"})
         error = "-" if effect.error is None else f"{effect.error:.2f}"
         row[effect.where] = f"{signed(effect.mean, 2)} ± {error}"
     show_table(
         "By how much the log-odds of gold entities fall",
-        ("label", "entities", "number", "unknown feature", "everywhere", "in the entity"),
+        ("label", "entities", "unknown feature", "everywhere", "in the entity"),
         [
-            (label or "all", part, row["n"], feature, row[EVERYWHERE], row[IN_ENTITY])
-            for (label, part, feature), row in rows.items()
+            (label or "all", row["n"], feature, row[EVERYWHERE], row[IN_ENTITY])
+            for (label, feature), row in rows.items()
         ],
-        aligns="llrlrr",
+        aligns="lrlrr",
     )
     msg.text("± is the standard error; a single entity has none.")
-
-
-def draw_effects(path: Path, effects: Sequence[Effect]) -> None:
-    """Draw how much each feature counts, if it's unknown everywhere, for entities of each label."""
-    shown = [effect for effect in effects if effect.where == EVERYWHERE]
-    means = {(effect.part, effect.label, effect.feature): effect.mean for effect in shown}
-    parts, labels, features = (list(dict.fromkeys(names)) for names in zip(*means, strict=True))
-    labels.sort(key=lambda label: label is not None)
-    largest = max(map(abs, means.values())) or 1.0
-    figure = new_figure(1.2 + 0.32 * len(labels))
-    panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
-    for axes, part in zip(panels, parts, strict=True):
-        values = numpy.array(
-            [[means.get((part, label, name), numpy.nan) for name in features] for label in labels]
-        )
-        axes.imshow(values, cmap="PuOr", vmin=-largest, vmax=largest, aspect="auto")
-        for (row, column), value in numpy.ndenumerate(values):
-            if not numpy.isnan(value):
-                colour = "white" if abs(value) > 0.7 * largest else "black"
-                text = signed(value, 1)
-                axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
-        axes.set_title(f"{part} entities", fontsize=9)
-        axes.set_xticks(
-            range(len(features)), [*map(_plain, features)], rotation=45, ha="right", fontsize=7
-        )
-        names = [_plain(label or "all") for label in labels]
-        axes.set_yticks(range(len(labels)), names, fontsize=7)
-        axes.tick_params(length=0)
-    title = "By how much the log-odds of gold entities fall if a feature is unknown everywhere"
-    figure.suptitle(title, fontsize=10)
-    save_figure(figure, path)
-
-
-def _plain(text: str) -> str:
-    """Escape $, which starts formulas."""
-    return text.replace("$", r"\$")

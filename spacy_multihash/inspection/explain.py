@@ -19,7 +19,6 @@ from spacy.tokens import Doc
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 
-from ..corpus.evaluation import KnownEntities
 from ..embed.find import hashes_symbols
 from ..embed.unique_tokens import Column
 from ..ner.spans import score_spans, upstream_of
@@ -90,7 +89,6 @@ class Effect:
     """How much a feature counts for the gold entities of a corpus."""
 
     label: Optional[str]  # None for all labels
-    part: str  # "all", "seen" or "unseen" entities
     feature: str
     where: Where  # where it's unknown
     mean: float  # how far their log-odds fall
@@ -167,34 +165,26 @@ def explain(explained: Explained, doc: Doc, key: Key, *, found: bool, window: in
 
 
 def explain_corpus(
-    explained: Explained,
-    examples: Iterable[tuple[Doc, Sequence[Key]]],
-    known: Optional[KnownEntities] = None,
+    explained: Explained, examples: Iterable[tuple[Doc, Sequence[Key]]]
 ) -> list[Effect]:
     """Measure the effect of each feature on the entities of a corpus.
 
     examples (Iterable[tuple[Doc, Sequence[Key]]]): Docs, annotated by the components before the
         recognizer, and the gold entities of each.
-    known (Optional[KnownEntities]): The entities of the training corpus, to tell seen from unseen
-        entities, or None.
     """
-    falls: dict[tuple[Optional[str], str], list[numpy.ndarray]] = defaultdict(list)
+    falls: dict[Optional[str], list[numpy.ndarray]] = defaultdict(list)
     wheres = (EVERYWHERE, IN_ENTITY)
     for batch in minibatch(examples, max(1, _BATCH // (1 + 2 * len(explained.features)))):
-        for (doc, keys), values in zip(batch, _effects(explained, batch), strict=True):
-            for (start, end, label), of_entity in zip(keys, values.T, strict=True):
-                parts = ["all"]
-                if known is not None:
-                    parts.append("seen" if known.has_seen(doc[start:end]) else "unseen")
-                for part in parts:
-                    for group in (label, None):
-                        falls[group, part].append(of_entity[0] - of_entity[1:])
+        for (_, keys), values in zip(batch, _effects(explained, batch), strict=True):
+            for (_, _, label), of_entity in zip(keys, values.T, strict=True):
+                for group in (label, None):
+                    falls[group].append(of_entity[0] - of_entity[1:])
     effects = []
-    for label, part in sorted(falls, key=lambda key: (key[0] or "all", key[0] or "", key[1])):
-        rows = falls[label, part]
+    for label in sorted(falls, key=lambda label: (label or "all", label or "")):
+        rows = falls[label]
         values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
         effects += [
-            Effect(label, part, feature, where, float(each.mean()), _error(each), len(each))
+            Effect(label, feature, where, float(each.mean()), _error(each), len(each))
             for i, feature in enumerate(explained.features)
             for where, each in zip(wheres, values[:, i].T, strict=True)
         ]

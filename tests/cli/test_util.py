@@ -100,7 +100,6 @@ def test_a_pipe_is_written_to_without_force(tmp_path: Path) -> None:
         ["compress", "x", "out", "--data", "in.spacy", "--report", "in.spacy"],
         ["corpus-stats", "in.spacy", "--output", "in.spacy"],
         ["evaluate", "x", "in.spacy", "--train", "y", "--output", "in.spacy"],
-        ["explain", "x", "--corpus", "in.spacy", "--plot", "in.spacy"],
         ["init-tables", "in.spacy", "in.spacy"],
         ["init-config", "ner", "in.spacy", "-l", "xx", "--train", "in.spacy", "--dev", "in.spacy"],
         ["show", "x", "--file", "in.spacy", "--output", "in.spacy"],

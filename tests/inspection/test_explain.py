@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
-from spacy_multihash.corpus.evaluation import known_entities
 from spacy_multihash.inspection.explain import (
     EVERYWHERE,
     IN_ENTITY,
@@ -134,16 +133,16 @@ def gold(docs: list[Doc]) -> list[tuple[Doc, list[Key]]]:
     return [(doc, [(e.start, e.end, e.label_) for e in doc.ents]) for doc in docs if doc.ents]
 
 
-def effects(known: Any = None) -> dict[tuple[Optional[str], str, str, str], Effect]:
-    found = explain_corpus(SUM, gold(make_docs()), known)
-    keyed = {(each.label, each.part, each.feature, each.where): each for each in found}
+def effects() -> dict[tuple[Optional[str], str, str], Effect]:
+    found = explain_corpus(SUM, gold(make_docs()))
+    keyed = {(each.label, each.feature, each.where): each for each in found}
     assert len(keyed) == len(found)
     return keyed
 
 
 def test_effects_are_means_over_the_entities_of_a_label() -> None:
     found = effects()
-    assert {key[:2] for key in found} == {("GPE", "all"), ("PER", "all"), (None, "all")}
+    assert {label for label, *_ in found} == {"GPE", "PER", None}
     docs = make_docs()
     for feature, attr in FEATURES.items():
         falls = {
@@ -160,21 +159,10 @@ def test_effects_are_means_over_the_entities_of_a_label() -> None:
                 for ent in doc.ents
                 if ent.label_ == "PER"
             ]
-            each = found["PER", "all", feature, where]
+            each = found["PER", feature, where]
             assert each.entities == len(values) == 4
             assert each.mean == pytest.approx(numpy.mean(values))
             assert each.error == pytest.approx(numpy.std(values, ddof=1) / 2)
-
-
-def test_seen_and_unseen_entities_make_up_all() -> None:
-    found = effects(known_entities(make_docs()[1:2]))  # Bob and Rome
-    for where in (EVERYWHERE, IN_ENTITY):
-        seen, unseen, both = (
-            found[None, part, "NORM", where] for part in ("seen", "unseen", "all")
-        )
-        assert (seen.entities, unseen.entities, both.entities) == (4, 3, 7)
-        assert both.mean == pytest.approx((4 * seen.mean + 3 * unseen.mean) / 7)
-    assert found["GPE", "unseen", "NORM", EVERYWHERE].error is None  # Oslo alone
 
 
 def test_many_docs_are_asked_about_in_batches() -> None:
