@@ -11,9 +11,9 @@ Tokens without gold annotation are ignored, as in spaCy's scorer.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple, Optional
+from typing import Literal, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -54,7 +54,8 @@ class Entity:
     end: int
     label: str
     text: str
-    probability: Optional[float] = None  # None if the recognizer gives none
+    # None if the recognizer gives none
+    probability: Optional[float] = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Neighbour:
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Mistake:
     """A mistake. `gold` is None if it's spurious, and `found` if it's missed.
 
@@ -161,36 +162,42 @@ def find_mistakes(
             "gold entities."
         )
     confusion: Counter[tuple[Optional[str], Optional[str]]] = Counter()
-    drafts: list[Mistake] = []
+    mistakes: list[Mistake] = []
     for number, example in enumerate(examples):
         gold_entities, found_entities = entities_of(example)
         for kind, wanted, given in pair_entities(gold_entities, found_entities):
             labels = (wanted.label if wanted else None, given.label if given else None)
             confusion[labels] += 1
             if kind is not None:
-                draft = Mistake(kind, number, wanted, given)
-                drafts.append(_in_sentence(draft, docs[number], gold_entities, found_entities))
-    answers = _ask(nlp, docs, drafts)
-    drafts = [_with_probabilities(draft, answers) for draft in drafts]
-    drafts.sort(key=lambda draft: -1.0 if draft.confidence is None else -draft.confidence)
+                mistake = Mistake(kind, number, wanted, given)
+                _add_sentence(mistake, docs[number], gold_entities, found_entities)
+                mistakes.append(mistake)
+    answers = _ask(nlp, docs, mistakes)
+    for mistake in mistakes:
+        _add_probabilities(mistake, answers)
+    mistakes.sort(key=lambda mistake: -1.0 if mistake.confidence is None else -mistake.confidence)
     if train is not None:
-        training = _Training(train, (_tokens(docs[d.doc], d.entity) for d in drafts))
-        drafts = [training.compare(draft, docs[draft.doc], sure) for draft in drafts]
-    several = [draft for draft in drafts if draft.confidence is not None][:num_explained]
-    explanations: dict[int, Explanation] = {}
+        phrases = (_tokens(docs[mistake.doc], mistake.entity) for mistake in mistakes)
+        training = _Training(train, phrases)
+        for mistake in mistakes:
+            training.compare(mistake, docs[mistake.doc], sure)
+    several = [mistake for mistake in mistakes if mistake.confidence is not None][:num_explained]
     prepared = cache(partial(prepare, nlp))
-    for draft in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=None):
-        answer = answers[draft.doc, replace(draft.found or draft.entity, probability=None)]
-        asked, is_found = prepared(answer.recognizer), draft.found is not None
-        explanations[id(draft)] = explain(
-            asked, answer.doc, answer.key, found=is_found, window=_WINDOW
+    for mistake in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=None):
+        answer = answers[mistake.doc, mistake.found or mistake.entity]
+        mistake.explanation = explain(
+            prepared(answer.recognizer),
+            answer.doc,
+            answer.key,
+            found=mistake.found is not None,
+            window=_WINDOW,
         )
     return Mistakes(
         docs=docs,
-        mistakes=[replace(d, explanation=explanations.get(id(d))) for d in drafts],
+        mistakes=mistakes,
         gold=sum(count for (label, _), count in confusion.items() if label is not None),
         found=sum(count for (_, label), count in confusion.items() if label is not None),
-        right=confusion.total() - len(drafts),
+        right=confusion.total() - len(mistakes),
         confusion=confusion,
         has_training=train is not None,
     )
@@ -245,11 +252,11 @@ def pair_entities(
     return [tuple_[1:] for tuple_ in sorted(pairs, key=lambda pair: pair[0])]
 
 
-def _in_sentence(
-    draft: Mistake, doc: Doc, gold: Sequence[Entity], found: Sequence[Entity]
-) -> Mistake:
+def _add_sentence(
+    mistake: Mistake, doc: Doc, gold: Sequence[Entity], found: Sequence[Entity]
+) -> None:
     """Add the sentence of a mistake, or the tokens around it, and the entities there."""
-    own = draft.sides.values()
+    own = mistake.sides.values()
     start, end = min(entity.start for entity in own), max(entity.end for entity in own)
     first, last = max(0, start - _CONTEXT), min(len(doc), end + _CONTEXT)
     if doc.has_annotation("SENT_START"):
@@ -258,13 +265,9 @@ def _in_sentence(
     def around(entities: Sequence[Entity]) -> tuple[Entity, ...]:
         return tuple(each for each in entities if first <= each.start and each.end <= last)
 
-    return replace(
-        draft,
-        words=tuple(token.text_with_ws for token in doc[first:last]),
-        first=first,
-        gold_around=around(gold),
-        found_around=around(found),
-    )
+    mistake.words = tuple(token.text_with_ws for token in doc[first:last])
+    mistake.first = first
+    mistake.gold_around, mistake.found_around = around(gold), around(found)
 
 
 class _Answer(NamedTuple):
@@ -277,15 +280,15 @@ class _Answer(NamedTuple):
 
 
 def _ask(
-    nlp: Language, docs: Sequence[Doc], drafts: Sequence[Mistake]
+    nlp: Language, docs: Sequence[Doc], mistakes: Sequence[Mistake]
 ) -> dict[tuple[int, Entity], _Answer]:
     """Ask all recognizers for the probabilities of entities, and keep the highest of each.
 
     The components before each recognizer annotate the docs again.
     """
     entities: dict[int, list[Entity]] = defaultdict(list)
-    for draft in drafts:
-        entities[draft.doc] += draft.sides.values()
+    for mistake in mistakes:
+        entities[mistake.doc] += mistake.sides.values()
     answers: dict[tuple[int, Entity], _Answer] = {}
     for name in (name for name, pipe in nlp.pipeline if _gives_probabilities(pipe)):
         labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
@@ -315,18 +318,16 @@ def _ask(
     return answers
 
 
-def _with_probabilities(draft: Mistake, answers: Mapping[tuple[int, Entity], _Answer]) -> Mistake:
+def _add_probabilities(mistake: Mistake, answers: Mapping[tuple[int, Entity], _Answer]) -> None:
     """Add the probabilities of both entities, and the model's confidence."""
-    entities: dict[str, Any] = {
-        side: replace(entity, probability=answers[draft.doc, entity].probability)
-        for side, entity in draft.sides.items()
-        if (draft.doc, entity) in answers
-    }
-    draft = replace(draft, **entities)
-    if draft.found is not None:
-        return replace(draft, confidence=draft.found.probability)
-    probability = draft.entity.probability
-    return draft if probability is None else replace(draft, confidence=1 - probability)
+    for side, entity in mistake.sides.items():
+        if (mistake.doc, entity) in answers:
+            probability = answers[mistake.doc, entity].probability
+            setattr(mistake, side, replace(entity, probability=probability))
+    if mistake.found is not None:
+        mistake.confidence = mistake.found.probability
+    elif mistake.entity.probability is not None:
+        mistake.confidence = 1 - mistake.entity.probability
 
 
 def _gives_probabilities(pipe: object) -> bool:
@@ -374,32 +375,29 @@ class _Training:
                 for word in _significant(key[0]):
                     self.by_word[word].add(key)
 
-    def compare(self, draft: Mistake, doc: Doc, sure: float) -> Mistake:
+    def compare(self, mistake: Mistake, doc: Doc, sure: float) -> None:
         """Add what training says about a mistake."""
-        entity = draft.entity
+        entity = mistake.entity
         words = _tokens(doc, entity)
-        others = words if draft.found is None else (*words, *_tokens(doc, draft.found))
+        others = words if mistake.found is None else (*words, *_tokens(doc, mistake.found))
         shape = tuple(token.shape_ for token in doc[entity.start : entity.end])
-        is_sure = draft.confidence is not None and draft.confidence >= sure
-        return replace(
-            draft,
-            seen=self.seen[words] > 0,
-            same_words=tuple(self._same_words(words, _significant(others))),
-            same_shape=tuple(self._same_shape(shape)),
-            is_suspect=is_sure and self._is_rare(draft, words),
-        )
+        is_sure = mistake.confidence is not None and mistake.confidence >= sure
+        mistake.seen = self.seen[words] > 0
+        mistake.same_words = tuple(self._same_words(words, _significant(others)))
+        mistake.same_shape = tuple(self._same_shape(shape))
+        mistake.is_suspect = is_sure and self._is_rare(mistake, words)
 
-    def _is_rare(self, draft: Mistake, words: Words) -> bool:
+    def _is_rare(self, mistake: Mistake, words: Words) -> bool:
         """Return whether training rarely annotates these words as the gold doc does.
 
         If the words of a missed entity never occur in training, it isn't rare.
         """
         times = self.occurrences[words]
-        if draft.gold is None:
+        if mistake.gold is None:
             return times - self.seen[words] <= RARE * times
-        if draft.kind == "missed" and not times:
+        if mistake.kind == "missed" and not times:
             return False
-        return self.entities[words, draft.gold.label] <= RARE * times
+        return self.entities[words, mistake.gold.label] <= RARE * times
 
     def _same_words(self, words: Words, others: set[str]) -> Iterator[Neighbour]:
         """Yield the entities with the same words, then those with most words in common."""

@@ -140,13 +140,12 @@ def _mistake(mistake: Mistake) -> Html:
         ("gold", mistake.gold, mistake.gold_around, "missed"),
         ("found", mistake.found, mistake.found_around, "wrong"),
     ):
-        place = own and (own.start, own.end, own.label)
         marks = [
             (
                 entity.start - mistake.first,
                 entity.end - mistake.first,
                 entity.label,
-                class_ if (entity.start, entity.end, entity.label) == place else "",
+                class_ if entity == own else "",
             )
             for entity in around
         ]
@@ -184,10 +183,14 @@ def _percent(probability: float) -> str:
 
 
 def _marked(words: Sequence[str], marks: Iterable[tuple[int, int, str, str]]) -> Html:
-    """Write words with marks: start, end, label and class of each. Marks must not overlap."""
+    """Write words with marks: start, end, label and class of each.
+
+    A word in several marks is written in the first, as where a pipeline splits a gold token.
+    """
     parts: list[str] = []
     done = 0
     for start, end, label, class_ in sorted(marks):
+        start = max(start, done)
         text = "".join(words[start:end])
         bare = text.rstrip()
         parts += [
@@ -195,7 +198,7 @@ def _marked(words: Sequence[str], marks: Iterable[tuple[int, int, str, str]]) ->
             tag("mark", bare, tag("small", label), class_=class_),
             text[len(bare) :],
         ]
-        done = end
+        done = max(done, end)
     return join(*parts, "".join(words[done:]))
 
 

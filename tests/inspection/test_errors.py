@@ -355,6 +355,16 @@ def test_right_and_wrong_entities_are_marked_side_by_side() -> None:
     ]
 
 
+def test_entities_in_the_same_gold_token_do_not_repeat_it() -> None:
+    gold = Doc(NLP.vocab, words=["New-York", "votes"])
+    gold.set_ents([Span(gold, 0, 1, label="GPE")])
+    found = Doc(NLP.vocab, words=["New", "-", "York", "votes"], spaces=[False, False, True, False])
+    found.set_ents([Span(found, 0, 1, label="GPE"), Span(found, 2, 3, label="ORG")])
+    page = render_side_by_side([Example(found, gold)], "x").decode()
+    assert page.count("New-York") == 2  # gold, and found
+    assert "<small>ORG" in page
+
+
 @pytest.mark.parametrize("tool", ["prodigy", "doccano"])
 def test_json_lines_are_read_by_convert(tool: Any, tmp_path: Path) -> None:
     """Docs with mistakes come back with their gold entities."""
