@@ -9,7 +9,7 @@ from typing import Optional
 # Initial weights are drawn in float64 and kept in float32: for a moment, both are there.
 BYTES = 12
 _GIGA = 10**9
-_MEMINFO, _STATM = Path("/proc/meminfo"), Path("/proc/self/statm")  # of Linux
+_MEMINFO = Path("/proc/meminfo")  # of Linux
 
 
 def check_memory(where: str, shapes: Iterable[tuple[int, ...]], advice: str) -> None:
@@ -46,10 +46,3 @@ def available_memory() -> Optional[int]:
     if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return None
-
-
-def resident_memory() -> Optional[int]:
-    """Return this process's memory in bytes, None on systems other than Linux."""
-    if not _STATM.is_file():
-        return None
-    return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -70,20 +70,6 @@ def compress_folder(
         return compress_vectors(vocab, precisions.vectors, lossy=lossy)
 
 
-def kept_bytes(folder: Path, components: Iterable[str]) -> dict[str, int]:
-    """Return the bytes of other frameworks' weights, which aren't compressed, by component.
-
-    Components without such weights are left out.
-    """
-    sizes = {
-        str(path.parent.relative_to(folder)): sum(
-            len(shim) for shims in _read_model(path).get("shims", []) for shim in shims
-        )
-        for path in _models(folder, components)
-    }
-    return {component: size for component, size in sizes.items() if size}
-
-
 def _models(folder: Path, components: Iterable[str]) -> list[Path]:
     """List the model files of components, at any depth in their folders."""
     return sorted(path for name in components for path in (folder / name).rglob(_MODEL))

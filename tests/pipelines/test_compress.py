@@ -24,7 +24,6 @@ from spacy_multihash.pipelines.compress import (
     Precisions,
     compress,
     compress_folder,
-    kept_bytes,
     needed_ids,
 )
 from spacy_multihash.pipelines.packed_arrays import decode
@@ -330,7 +329,7 @@ class Opaque(Shim):
         return b"\xc1" + bytes(1000)
 
 
-def test_weights_of_other_frameworks_stay_as_they_are(tmp_path: Path) -> None:
+def test_strings_are_found_beside_weights_of_other_frameworks(tmp_path: Path) -> None:
     def opaque() -> Model:
         return Model("opaque", lambda model, X, is_train: (X, lambda dY: dY), shims=[Opaque(None)])
 
@@ -341,7 +340,6 @@ def test_weights_of_other_frameworks_stay_as_they_are(tmp_path: Path) -> None:
     for name, model in models.items():
         (tmp_path / name).mkdir(parents=True)
         model.initialize().to_disk(tmp_path / name / "model")
-    assert kept_bytes(tmp_path, ["one", "two"]) == {"one/inner": 2002}
     assert needed_ids(tmp_path, ["PER"]) is not None
 
 
