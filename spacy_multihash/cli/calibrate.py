@@ -50,11 +50,13 @@ def calibrate_cli(
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     component: Optional[str] = typer.Option(None, help="Recognizer, if the pipeline has several"),
     plot: Optional[Path] = typer.Option(
-        None, help="PNG file of the diagram. Default: OUTPUT-reliability.png"
+        None, help="PNG file to draw a reliability diagram to. Needs matplotlib"
     ),
     bins: int = typer.Option(10, min=2, help="Number of ranges of probability"),
     as_json: bool = AS_JSON,
-    force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT and PNG if they exist"),
+    force: bool = typer.Option(
+        False, "--force", "-f", help="Replace OUTPUT and PLOT if they exist"
+    ),
     code: Optional[Path] = CODE,
 ) -> None:
     """Correct a recognizer's probabilities.
@@ -67,19 +69,19 @@ def calibrate_cli(
     DOCS: python -m pydoc spacy_multihash.ner.calibration
     """
     import_code(code)
-    folder = output.resolve() if output == Path() else output  # "." has no name
-    plot = plot or folder.with_name(f"{folder.name}-reliability.png")
     with failing("Cannot calibrate the pipeline"):
         check_folder_output(output, model, data, code, force=force)
         check_file_output(plot, "--plot", model, data, code, output, force=force)
+        figure = None if plot is None else new_figure(4.2)
         nlp = load_pipeline(model)
         name = find_recognizer(nlp, component)
         examples = list(model_examples(nlp, data))
         calibration = calibrate(nlp, name, examples, bins=bins)
         set_temperature(nlp, name, calibration.temperature)
-        figure = draw_reliability(calibration)  # fails without matplotlib: before it writes
         write_pipeline(nlp, output)
-        save_figure(figure, plot)
+        if plot is not None and figure is not None:
+            draw_reliability(figure, calibration)
+            save_figure(figure, plot)
     if is_at_edge(calibration.temperature):
         msg.warn(
             f"temperature = {calibration.temperature:.3f} is at the edge of the range, {LOWEST} to "
@@ -96,15 +98,15 @@ def calibrate_cli(
         f"Wrote the pipeline to {output}, with temperature = {calibration.temperature:.3f}, of "
         f"{calibration.before.entities:,} entities"
     )
-    msg.good(f"Drew the reliability diagram to {plot}")
+    if plot is not None:
+        msg.good(f"Drew the reliability diagram to {plot}")
 
 
-def draw_reliability(calibration: Calibration) -> "Figure":
+def draw_reliability(figure: "Figure", calibration: Calibration) -> None:
     """Draw the share of entities that are right by probability, before and after.
 
     A dot is a range of probability, and its area grows with the entities in the range.
     """
-    figure = new_figure(4.2)
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
     sides = (
         (calibration.former, calibration.bins_before),
@@ -123,7 +125,6 @@ def draw_reliability(calibration: Calibration) -> "Figure":
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("share of entities that are right")
     figure.suptitle("Reliability of probabilities. Larger dots are more entities.", fontsize=10)
-    return figure
 
 
 def find_recognizer(nlp: Language, component: Optional[str]) -> str:
