@@ -61,11 +61,9 @@ def evaluate_cli(
 ) -> None:
     """Score an entity recognizer on seen and unseen entities.
 
-    An entity is seen if TRAIN has an entity with the same text. You get two scores of seen and
-    unseen entities. For the first, as in the report, entities of the other part count as missing
-    annotation, and other false positives count in both parts. For the second, each false positive
-    counts only in the part that its text belongs to. Entities are also scored by how often they
-    occur in TRAIN.
+    An entity is seen if TRAIN has an entity with the same text. When seen entities are scored, as
+    in the report, unseen entities count as missing annotation, and the other way round. Other false
+    positives count in both parts.
 
     DOCS: python -m pydoc spacy_multihash.corpus.evaluation
     """
@@ -106,17 +104,11 @@ def evaluate_cli(
 
 def _show(evaluation: Evaluation) -> None:
     """Print tables of scores: all entities and parts, and the labels of each part."""
-    parts = {
-        "all": evaluation.overall,
-        **{f"{name}, others masked": s for name, s in evaluation.masked.items()},
-        **{f"{name}, counted once": s for name, s in evaluation.once.items()},
-    }
-    bands = {f"in training: {name}": s for name, s in evaluation.by_frequency.items()}
-    _show_scores("Entities", {**parts, **bands})
+    parts = {"all": evaluation.overall, **evaluation.masked}
+    _show_scores("Entities", parts)
     msg.text(
-        "Seen: the training corpus has the entity. Others masked: a false positive counts in both "
-        "parts, unless it touches an entity of the other part. Counted once: it counts in the part "
-        "of its own text alone. In training: how often the training corpus has the entity."
+        "Seen: the training corpus has the entity. A false positive counts in both parts, unless "
+        "it touches an entity of the other part."
     )
     for name, scores in parts.items():
         _show_scores(f"Labels: {name}", scores.per_label)

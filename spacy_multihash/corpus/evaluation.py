@@ -17,16 +17,6 @@ from spacy.vocab import Vocab
 
 from .read import read_docs
 
-# Bands of an entity's frequency in the training corpus: the name and the largest count, or None for
-# no limit.
-FREQUENCY_BANDS: Sequence[tuple[str, Optional[int]]] = (
-    ("0", 0),
-    ("1", 1),
-    ("2-5", 5),
-    ("6-20", 20),
-    ("more", None),
-)
-
 
 @dataclass(frozen=True)
 class Matching:
@@ -126,18 +116,12 @@ class Evaluation:
     overall (Scores): All entities, as `spacy evaluate` scores them.
     masked (Mapping[str, Scores]): "seen" and "unseen" in the report's way. Gold entities of the
         other part count as missing annotation, and other false positives count in both parts.
-    once (Mapping[str, Scores]): "seen" and "unseen", where each false positive counts only in the
-        part that its text belongs to. Recall is the same as in `masked`.
-    by_frequency (Mapping[str, Scores]): As `once`, by how often training has the entity, with the
-        names in `FREQUENCY_BANDS`.
 
     A part, or a label in it, without gold entities has no scores.
     """
 
     overall: Scores
     masked: Mapping[str, Scores]
-    once: Mapping[str, Scores]
-    by_frequency: Mapping[str, Scores]
 
 
 def read_known_entities(
@@ -192,13 +176,7 @@ def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Eval
             f"The corpus to evaluate on has {len(examples)} documents, but none with annotation of "
             "entities. Evaluate on a corpus with gold entities."
         )
-    bands = {name: _band(known, name) for name, _ in FREQUENCY_BANDS}
-    return Evaluation(
-        overall=score(examples),
-        masked=score_parts(examples, known),
-        once={name: _score_only(examples, part) for name, part in _parts(known).items()},
-        by_frequency={name: _score_only(examples, band) for name, band in bands.items()},
-    )
+    return Evaluation(overall=score(examples), masked=score_parts(examples, known))
 
 
 def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Scores]:
@@ -244,37 +222,8 @@ def _score_part(examples: Iterable[Example]) -> Scores:
     return replace(scores, per_label=per_label)
 
 
-def _score_only(examples: Iterable[Example], is_part: Callable[[Span], bool]) -> Scores:
-    """Score a part of the entities, and ignore all others, gold and predicted.
-
-    A predicted entity with the same extent as a gold entity belongs to its part, even if their
-    tokens differ. Any other predicted entity belongs to the part of its own text.
-    """
-
-    def only(example: Example) -> Example:
-        golds = {(ent.start, ent.end): ent for ent in example.y.ents}
-
-        def is_kept(ent: Span) -> bool:
-            covered = example.alignment.x2y[ent.start : ent.end]
-            extent = (covered[0], covered[-1] + 1) if len(covered) else None
-            return is_part(golds.get(extent, ent) if extent else ent)
-
-        predicted = keep_entities(example.x, is_kept, mask=False)
-        return Example(predicted, keep_entities(example.y, is_part, mask=False))
-
-    return _score_part(map(only, examples))
-
-
 def _parts(known: KnownEntities) -> dict[str, Callable[[Span], bool]]:
     return {"seen": known.has_seen, "unseen": lambda span: not known.has_seen(span)}
-
-
-def _band(known: KnownEntities, name: str) -> Callable[[Span], bool]:
-    def is_in_band(span: Span) -> bool:
-        count = known.count(span)
-        return name == next(b for b, last in FREQUENCY_BANDS if last is None or count <= last)
-
-    return is_in_band
 
 
 def make_seen_unseen_scorer_v1(
