@@ -1,12 +1,12 @@
 """Count a corpus to recommend settings for it. Nothing is decided here."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
 import numpy
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
@@ -63,9 +63,19 @@ def count_facts(
     Raises ValueError if a corpus has no tokens or no entities.
     """
     extractors = {name: parse_feature(name) for name in attrs}
-    in_train = _tally("TRAIN", train, {})
-    tables = count_corpus((each.x for each in train()), extractors)
-    in_dev = _tally("DEV", dev, tables)
+    has_entities = False
+
+    def train_docs() -> Iterator[Doc]:
+        nonlocal has_entities
+        for example in train():
+            has_entities = has_entities or bool(_aligned_entities(example))
+            yield example.x
+
+    tables = count_corpus(train_docs(), extractors)
+    train_tokens = int(tables["SHAPE"].counts.sum())
+    _check("TRAIN", tokens=train_tokens > 0, entities=has_entities)
+    in_dev = _tally(dev, tables)
+    _check("DEV", tokens=in_dev.tokens > 0, entities=in_dev.entities > 0)
     features = {
         name: FeatureFacts(
             symbols=len(table),
@@ -76,7 +86,7 @@ def count_facts(
         for name, table in tables.items()
     }
     return CorpusFacts(
-        train_tokens=in_train.tokens,
+        train_tokens=train_tokens,
         shaped=_shaped_share(tables["SHAPE"], vocab),
         features=features,
         vectors=_vector_facts(dev, vocab) if len(vocab.vectors) else None,
@@ -85,7 +95,7 @@ def count_facts(
 
 @dataclass
 class _Tally:
-    """The counts of a corpus: sizes, and unknown symbols of each feature."""
+    """The counts of DEV: sizes, and unknown symbols of each feature."""
 
     tokens: int = 0
     entities: int = 0
@@ -93,16 +103,16 @@ class _Tally:
     unknown_entities: Counter[str] = field(default_factory=Counter)
 
 
-def _tally(what: str, read: ExampleReader, tables: Mapping[str, Table]) -> _Tally:
-    """Count a corpus, and the symbols of each feature that TRAIN's tables lack."""
+def _tally(dev: ExampleReader, tables: Mapping[str, Table]) -> _Tally:
+    """Count DEV, and its symbols of each feature that TRAIN's tables lack."""
     tally = _Tally()
-    for examples in minibatch(read(), DOC_BATCH):
+    for examples in minibatch(dev(), DOC_BATCH):
         docs = [example.x for example in examples]
         starts = numpy.cumsum([0, *map(len, docs)])
         spans = [
             (start + span.start, start + span.end)
             for start, each in zip(starts.tolist(), examples, strict=False)
-            for span in each.get_aligned_spans_y2x(each.y.ents)
+            for span in _aligned_entities(each)
         ]
         tally.tokens += int(starts[-1])
         tally.entities += len(spans)
@@ -110,14 +120,23 @@ def _tally(what: str, read: ExampleReader, tables: Mapping[str, Table]) -> _Tall
             unknown = ~_known(docs, name, table)
             tally.unknown_tokens[name] += int(unknown.sum())
             tally.unknown_entities[name] += sum(bool(unknown[a:b].any()) for a, b in spans)
-    for count, kind in ((tally.tokens, "tokens"), (tally.entities, "entities")):
-        if not count:
+    return tally
+
+
+def _aligned_entities(example: Example) -> list[Span]:
+    """Return the gold entities that align with the tokens of the pipeline."""
+    return example.get_aligned_spans_y2x(example.y.ents)
+
+
+def _check(corpus: str, **has: bool) -> None:
+    """Raise ValueError if a corpus has no tokens or no entities."""
+    for kind, has_some in has.items():
+        if not has_some:
             raise ValueError(
-                f"Expected a corpus with {kind} as {what}, but it has none that align with the "
+                f"Expected a corpus with {kind} as {corpus}, but it has none that align with the "
                 "tokens of the pipeline. Check its path, its annotation and --lang, with: python "
                 "-m spacy multihash corpus-stats"
             )
-    return tally
 
 
 def _known(docs: Sequence[Doc], name: str, table: Table) -> numpy.ndarray:

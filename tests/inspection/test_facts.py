@@ -63,6 +63,7 @@ def test_words_with_vectors_are_counted() -> None:
     ("train", "dev", "message"),
     [
         (read((["in"], ["O"])), DEV, "a corpus with entities as TRAIN, but it has none .*--lang"),
+        (read(([], [])), DEV, "a corpus with tokens as TRAIN"),
         (TRAIN, read((["in"], ["O"])), "a corpus with entities as DEV"),
         (TRAIN, read(([], [])), "a corpus with tokens as DEV"),
     ],
