@@ -37,7 +37,6 @@ _NAMES = {
     "inspection.rows": [
         "inspect_symbols",
         "inspect_table",
-        "inspect_word",
         "model_size",
         "symbols_of",
     ],

@@ -21,7 +21,6 @@ from spacy_multihash import (
     embed_to_spacy,
     find_tables,
     inspect_symbols,
-    inspect_word,
     read_tables,
     spacy_seeds,
     symbol_importance,
@@ -218,10 +217,7 @@ def test_rows_of_each_symbol_of_a_word(nlp: Language) -> None:
     symbols = [row.symbol for row in inspect_symbols(tables["LOWER{3,4}"], "Roma", nlp.vocab)]
     assert sorted(symbols) == sorted(ngrams("roma", 3, 4))
     (row,) = inspect_symbols(tables["ORTH[:2]"], "Roma", nlp.vocab)
-    assert row == inspect_word(tables["ORTH[:2]"], "Roma", nlp.vocab)
     assert row.symbol == "Ro"
-    with pytest.raises(ValueError, match="'Roma' has 7 symbols of LOWER.3,4., expected one"):
-        inspect_word(tables["LOWER{3,4}"], "Roma", nlp.vocab)
 
 
 def test_importance_names_the_symbols(corpus: Path) -> None:

@@ -30,8 +30,6 @@ from ..common.files import (
     standard_stream,
     write_bytes,
 )
-from ..embed.find import embedding_name
-from ..inspection.rows import Collisions
 from ..scale.workers import Here, Processes, Workers
 from ..vectors.compressed import CompressedVectors, is_compressed
 from ..vectors.files import source_path
@@ -114,35 +112,6 @@ def show_table(
         typer.echo(f"\n{f' {title} ':=^{msg.line_max}}")  # wasabi's divider is always bold
         sides = aligns.ljust(len(header), "r")[: len(header)]
         msg.table(rows, header=header, divider=True, aligns=[*sides])
-
-
-def show_collisions(title: str, collisions: Sequence[Collisions]) -> None:
-    """Print a table of the symbols that embeddings cannot tell apart.
-
-    It has a row for each way to collide: in all components, in the row of importance, and in both.
-    If importance is fixed, there's only the row of components.
-    """
-    rows = [row for of_embedding in collisions for row in _collision_rows(of_embedding)]
-    header = ("embedding", "symbols", "rows of", "in collision", "by chance", "p_col")
-    show_table(title, header, rows, aligns="lrl")
-    if rows:
-        msg.text(
-            "In collision: symbols that have these rows in common with another one. p_col: the "
-            "probability of that by chance."
-        )
-
-
-def _collision_rows(found: Collisions) -> list[list[str]]:
-    name = embedding_name(found.component, found.attr)
-    counts = {"components": found.components, "importance": found.importance, "both": found.both}
-    rows = []
-    for kind, count in counts.items():
-        if count is not None:
-            mean = "-" if count.mean is None else f"{count.mean:,.3g}"
-            rows.append([name, f"{found.num_symbols:,}", kind, f"{count.actual:,}", mean, ""])
-    # The last row shows the probability.
-    rows[-1][-1] = f"{found.probability:.3g}"
-    return rows
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)

@@ -22,11 +22,9 @@ from ..tables.tables import (
     add_tables,
     check_cut,
     cut_tables,
-    merge_tables,
-    read_tables,
     write_tables,
 )
-from ._shards import Shards, check_workers
+from ._shards import Shards
 from ._util import (
     CODE,
     DASK,
@@ -58,20 +56,10 @@ def init_tables_cli(
         help="Maximum number of rows of a table, with row 0 for unknown symbols. "
         "Default: from [initialize.before_init], or no limit",
     ),
-    uncut: bool = typer.Option(
-        False, "--uncut", help="Keep all symbols, whatever the config says, for a later --merge"
-    ),
     component: list[str] = typer.Option(
         [],
         help="Component with a MultiEmbed. Repeat the option for several. "
         "Default: from [initialize.before_init], or tok2vec",
-    ),
-    merge: list[Path] = typer.Option(
-        [],
-        help="Add up this file of tables, made with --uncut, instead of counting. Repeat it "
-        "for several files",
-        exists=True,
-        dir_okay=False,
     ),
     shards: Optional[Path] = typer.Option(
         None,
@@ -92,32 +80,31 @@ def init_tables_cli(
 
     To count a large corpus in pieces, the shards of a folder, use --shards, and --workers or --dask
     to count several shards at a time. The tables are the same: rare symbols are left out after all
-    shards are counted. If the pieces are in different places, count each with --uncut, and add the
-    tables up with --merge.
+    shards are counted.
 
     DOCS: python -m pydoc spacy_multihash.tables.set_tables
     """
     overrides = parse_overrides(ctx)
     import_code(code)
     with failing("Cannot make the tables"), naming_config(config):
-        inputs = [config, code, shards, *merge]
-        check_file_output(output, "OUTPUT", *inputs, force=force)
+        check_file_output(output, "OUTPUT", config, code, shards, force=force)
         settings = load_config(config, overrides=overrides, interpolate=True)
         check_file_output(output, "OUTPUT", *_corpora(settings), force=True)
         callback = settings.get("initialize", {}).get("before_init") or {}
         if callback.get("@callbacks") != INIT_TABLES:
             callback = {}
-        min_freq, max_rows = _limits(callback, min_freq, max_rows, uncut=uncut)
-        if merge and shards is not None:
-            raise ValueError("Give either --shards to count or --merge to add up.")
-        check_workers(shards, workers, dask, "--shards")
+        min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
+        max_rows = callback.get("max_rows") if max_rows is None else max_rows
+        check_cut(min_freq, max_rows)
+        if shards is None and (workers is not None or dask is not None):
+            raise ValueError(
+                "--workers and --dask count shards: give the folder that has them with --shards."
+            )
         names = component or component_names(callback.get("component", "tok2vec"))
         load = partial(_Counted, overrides=overrides, components=tuple(names))
         source = source_of(load, config, code)
         models = source.loaded().models
-        if merge:
-            tables = merge_tables([read_tables(path) for path in merge])
-        elif shards is not None:
+        if shards is not None:
             with open_workers(workers, dask) as pool:
                 tables = Shards.of(shards).merged(pool, partial(_count_shard, source), add_tables)
             if not any(map(len, tables.tables.values())):
@@ -135,24 +122,6 @@ def init_tables_cli(
     msg.text(f"min_freq = {tables.min_freq}, max_rows = {tables.max_rows}")
     rows = [(name, f"{len(table) + 1:,}") for name, table in tables.tables.items()]
     show_table("Tables", ("attribute", "rows"), rows)
-
-
-def _limits(
-    callback: Mapping[str, Any], min_freq: Optional[int], max_rows: Optional[int], *, uncut: bool
-) -> tuple[int, Optional[int]]:
-    """Return min_freq and max_rows: as given, or of the config's callback, or 10 and no limit."""
-    if not uncut:
-        min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
-        max_rows = callback.get("max_rows") if max_rows is None else max_rows
-        check_cut(min_freq, max_rows)
-        return min_freq, max_rows
-    for option, value in (("--min-freq", min_freq), ("--max-rows", max_rows)):
-        if value is not None:
-            raise ValueError(
-                f"Expected --uncut without {option}, which cuts tables. Give {option} to the "
-                "command with --merge."
-            )
-    return 0, None
 
 
 def _corpora(config: Mapping[str, Any]) -> list[Path]:

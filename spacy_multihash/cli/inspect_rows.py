@@ -12,36 +12,26 @@ from spacy.training.initialize import init_vocab
 from spacy.util import load_config, load_model_from_config, registry
 
 from ..common.registered import INIT_TABLES, SET_ATTR
-from ..embed.find import EmbeddingTable, component_models, find_tables, find_weighted
+from ..embed.find import EmbeddingTable, component_models, find_tables
 from ..inspection.rows import (
-    Collisions,
-    Count,
     Size,
     TableReport,
     WordRows,
     full_name,
     input_width,
-    inspect_collisions,
     inspect_symbols,
     inspect_table,
-    list_suspicions,
     model_size,
 )
-from ..inspection.symbols import Symbols
-from ..scale.source import source_of
-from ._shards import Shards, ShardSymbols, check_workers
+from ..inspection.symbols import DocSymbols
+from ._shards import Shards
 from ._util import (
     AS_JSON,
     CODE,
-    DASK,
-    WORKERS,
     failing,
     import_code,
     load_pipeline,
-    msg,
-    open_workers,
     print_json,
-    show_collisions,
     show_table,
 )
 
@@ -51,7 +41,7 @@ _SET_TABLES = (INIT_TABLES, SET_ATTR)
 
 @dataclass(frozen=True)
 class Inspection:
-    """Sizes and collisions of a pipeline's tables.
+    """Sizes of a pipeline's tables, and rows of words.
 
     components (dict[str, Optional[Size]]): The size of each component's model. None if it is not
         initialized.
@@ -59,9 +49,6 @@ class Inspection:
         encoder depends on. None without an encoder of this package.
     pipeline (Optional[Size]): The size of the models of all components. None if some are not
         initialized.
-    warnings (list[str]): Counts that are hardly due to chance.
-    collisions (list[Collisions]): The symbols that each weighted hash embedding cannot tell apart.
-        Empty without a corpus.
     """
 
     tables: list[TableReport]
@@ -69,8 +56,6 @@ class Inspection:
     components: dict[str, Optional[Size]]
     input_widths: dict[str, Optional[int]]
     pipeline: Optional[Size]
-    warnings: list[str]
-    collisions: list[Collisions]
 
 
 def inspect_rows_cli(
@@ -81,8 +66,6 @@ def inspect_rows_cli(
     data: Optional[Path] = typer.Option(
         None, help="Corpus to count symbols in: a file, or a folder of shards"
     ),
-    workers: Optional[int] = WORKERS,
-    dask: Optional[str] = DASK,
     as_json: bool = AS_JSON,
     code: Optional[Path] = CODE,
 ) -> None:
@@ -92,13 +75,7 @@ def inspect_rows_cli(
 
     With --data, you see how the distinct symbols of a corpus use each table: its load factor
     (symbols times hashes, divided by rows), the symbols that share all their rows with another
-    symbol, and the size of a lookup table that would replace it. The rows that no symbol has, and
-    the pairs of symbols that collide in exactly 1, 2, ... hashes, are shown beside the numbers
-    expected by chance. If a number differs from its expectation by more than 5 standard deviations
-    plus 3, you're warned of a weak hash seed.
-
-    In a weighted hash embedding, symbols in collision are counted, too: they share all component
-    vectors, the row of importance parameters, or both, with another symbol.
+    symbol, and the size of a lookup table that would replace it.
 
     A config's model isn't initialized, so only the sizes of its tables are known. If it has a
     MultiEmbed, set the path of a file of tables in [initialize.before_init].
@@ -107,20 +84,19 @@ def inspect_rows_cli(
     """
     import_code(code)
     with failing("Cannot inspect the rows"):
-        check_workers(data, workers, dask, "--data")
-        source = source_of(_load, model, code)
-        shards = None if data is None else Shards.of(data)
-        with open_workers(workers, dask) as pool:
-            corpus = None if shards is None else ShardSymbols(pool, shards, source, find_tables)
-            inspection = _inspect(source.loaded(), words or (), corpus)
+        nlp = _load(model)
+        corpus = None
+        if data is not None:
+            corpus = DocSymbols(partial(Shards.of(data).model_docs, nlp), nlp.vocab)
+        inspection = _inspect(nlp, words or (), corpus)
     if as_json:
         print_json(asdict(inspection))
     else:
         _show(inspection)
 
 
-def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> Inspection:
-    tables, weighted, models = find_tables(nlp), find_weighted(nlp), component_models(nlp)
+def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[DocSymbols]) -> Inspection:
+    tables, models = find_tables(nlp), component_models(nlp)
     counted = {} if corpus is None else corpus.count(tables)
     symbols = {table: counts.keys for table, counts in counted.items()}
     reports = [inspect_table(table, symbols.get(table)) for table in tables]
@@ -136,12 +112,6 @@ def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[Symbols]) -> 
         components={name: model_size(model) for name, model in models.items()},
         input_widths={name: input_width(model) for name, model in models.items()},
         pipeline=model_size(*models.values()),
-        warnings=[line for report in reports for line in list_suspicions(report)],
-        collisions=[
-            inspect_collisions(embedding, symbols[embedding.components])
-            for embedding in weighted
-            if len(symbols.get(embedding.components, ()))
-        ],
     )
 
 
@@ -207,17 +177,6 @@ def _show(inspection: Inspection) -> None:
         ],
     )
     show_table(
-        "Rows never reached, by all hashes and by each",
-        ("table", "by all", "by chance", "by each", "by chance"),
-        [(name, *_counts([u.unreached]), *_counts(u.unreached_by_hash)) for name, u in used],
-    )
-    show_table(
-        "Pairs of symbols that collide in exactly 1, 2, ... hashes",
-        ("table", "pairs", "by chance"),
-        [(name, *_counts(use.colliding_pairs)) for name, use in used],
-    )
-    show_collisions("Symbols in collision", inspection.collisions)
-    show_table(
         "Words",
         ("word", "table", "symbol", "rows"),
         [
@@ -244,13 +203,6 @@ def _show(inspection: Inspection) -> None:
         ("component", "parameters", "bytes", "input width, tokens"),
         [(name, *_size(size), widths.get(name, "-")) for name, size in sizes.items()],
     )
-    for line in inspection.warnings:
-        msg.warn(line)
-
-
-def _counts(counts: Sequence[Count]) -> tuple[str, str]:
-    means = ("-" if count.mean is None else f"{count.mean:,.1f}" for count in counts)
-    return " ".join(_text(count.actual) for count in counts), " ".join(means)
 
 
 def _size(size: Optional[Size]) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Which symbols a trained weighted hash embedding finds important. Nothing is printed."""
 
 from dataclasses import dataclass, field
-from math import ceil, log10
 from typing import Literal, Optional, cast
 
 import numpy
@@ -21,16 +20,10 @@ from ..embed.find import (
     rows_of,
 )
 from ..tables.tables import Table
-from .rows import Collisions, inspect_collisions
-from .symbols import DocReader, DocSymbols, Symbols
+from .symbols import DocReader, DocSymbols
 
 SortBy = Literal["importance", "norm"]
 
-# Advised load: frequent symbols times hashes, divided by rows.
-LOAD = 2
-# Rows of importance parameters for each frequent symbol. By chance, about one symbol in ten then
-# shares its row with another frequent symbol.
-IMPORTANCE_ROWS = 10
 # Training has hardly changed an importance below this. Where it starts near zero, its standard
 # deviation is a tenth of this.
 NEAR_ZERO = 0.005
@@ -63,16 +56,6 @@ class SymbolImportance:
 
 
 @dataclass(frozen=True)
-class RowAdvice:
-    """The rows of a weighted hash embedding, and a rule of thumb for them."""
-
-    rows: int  # of component vectors
-    advised: int  # symbols times hashes, two for each row
-    importance_rows: int
-    advised_importance: int  # ten for each frequent symbol
-
-
-@dataclass(frozen=True)
 class EmbeddingImportance:
     """The importance of symbols in an embedding.
 
@@ -85,7 +68,6 @@ class EmbeddingImportance:
         zero, training has hardly changed it.
     num_important (int): The important symbols, |T_imp| of the paper. Their importance is at least
         the given share of the mean.
-    collisions (Collisions): The collisions of important symbols.
     largest, smallest (list[SymbolImportance]): The symbols with the largest and the smallest
         importance, or norm. In ties, the most frequent symbol comes first.
     """
@@ -96,11 +78,9 @@ class EmbeddingImportance:
     num_symbols: int
     num_sharing: int
     num_frequent: int
-    rows: RowAdvice
     mean_importance: float
     num_near_zero: int
     num_important: int
-    collisions: Collisions
     largest: list[SymbolImportance]
     smallest: list[SymbolImportance]
 
@@ -152,14 +132,8 @@ def symbol_importance(
     Raises ValueError if there is no such component, no weighted hash embedding with trained
     importance, or no symbol that is frequent enough.
     """
-    return rank_symbols(nlp, DocSymbols(make_docs, nlp.vocab), ranking, component=component)
-
-
-def rank_symbols(
-    nlp: Language, symbols: Symbols, ranking: Ranking, *, component: Optional[str] = None
-) -> list[EmbeddingImportance]:
-    """List symbols as `symbol_importance` does, from any source of symbols."""
     embeddings = find_trained(nlp, component)
+    symbols = DocSymbols(make_docs, nlp.vocab)
     counts = symbols.count(embedding.components for embedding in embeddings)
     return [_rank(nlp, each, symbols, counts[each.components], ranking) for each in embeddings]
 
@@ -194,7 +168,7 @@ def find_trained(nlp: Language, component: Optional[str] = None) -> list[Weighte
 def _rank(
     nlp: Language,
     embedding: WeightedEmbedding,
-    symbols: Symbols,
+    symbols: DocSymbols,
     counts: Table,
     ranking: Ranking,
 ) -> EmbeddingImportance:
@@ -243,11 +217,9 @@ def _rank(
         num_symbols=len(counts),
         num_sharing=int((sharing > 0).sum()),
         num_frequent=len(keys),
-        rows=advise_rows(embedding, len(keys)),
         mean_importance=float(importance.mean()),
         num_near_zero=int((importance < NEAR_ZERO).sum()),
         num_important=int(important.sum()),
-        collisions=inspect_collisions(embedding, keys[important]),
         largest=ranked[: len(ends[0])],
         smallest=ranked[len(ends[0]) :],
     )
@@ -267,29 +239,6 @@ def _label_scores(
         scores -= scores.mean(axis=1, keepdims=True)
     labels = nlp.get_pipe(embedding.components.component).labels  # type: ignore[attr-defined]
     return [dict(zip(labels, row, strict=True)) for row in scores.tolist()]
-
-
-def advise_rows(embedding: WeightedEmbedding, num_frequent: int) -> RowAdvice:
-    """Give the sizes of an embedding's tables, and a rule of thumb for them.
-
-    Only frequent symbols count: the importance of others stays small, and so do their changes to
-    the rows that they share.
-    """
-    components, importance, _ = embedding
-    importance = cast(EmbeddingTable, importance)
-    num_hashes = components.layer.attrs["num_hashes"].value
-    return RowAdvice(
-        rows=components.layer.attrs["nV"].value,
-        advised=_round_up(num_frequent * num_hashes / LOAD),
-        importance_rows=importance.weights.get_dim("nV"),
-        advised_importance=_round_up(num_frequent * IMPORTANCE_ROWS),
-    )
-
-
-def _round_up(number: float) -> int:
-    """Round up to 1, 2 or 5 times a power of ten: 10, 20, 50, 100, ..."""
-    power = 10 ** max(ceil(log10(number)) - 1, 1) if number > 10 else 1
-    return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 
 
 def _measure(

@@ -5,11 +5,10 @@ Pure functions: nothing is read, trained or written.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import factorial
+from math import expm1, factorial, log1p
 from typing import Optional
 
 from ..embed.features import parse_feature
-from .chance import collision_probability, joint_range
 from .facts import CorpusFacts, FeatureFacts
 
 WORD = "NORM"
@@ -228,9 +227,15 @@ def hash_tables(
 
 
 def collisions(num_symbols: int, num_rows: int, num_hashes: int) -> float:
-    """Return the share of symbols that have, by chance and in any order, another symbol's rows."""
-    outcomes = joint_range(num_rows, num_hashes) / factorial(num_hashes)
-    return collision_probability(num_symbols, max(outcomes, 1.0))
+    """Return the share of symbols that have, by chance and in any order, another symbol's rows.
+
+    It's 1 - (1 - 1 / K) ** (V - 1) for V symbols and K possible sets of rows, as in equation (1) of
+    Svenstrup et al. 2017, section 4.
+    """
+    outcomes = num_rows**num_hashes / factorial(num_hashes)
+    if num_symbols < 2:
+        return 0.0
+    return -expm1((num_symbols - 1) * log1p(-1 / outcomes)) if outcomes > 1 else 1.0
 
 
 def fewest_hashes(num_symbols: int, num_rows: int) -> int:

@@ -1,7 +1,4 @@
-"""The rows of a corpus's symbols, collisions, and the load and size of tables.
-
-chance.py defines collisions, and their numbers expected by chance.
-"""
+"""The rows of a corpus's symbols, and the load and size of tables."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -14,31 +11,19 @@ from thinc.api import Model
 
 from ..common.nodes import find_nodes
 from ..common.types import RowLayer
+from ..compute.hashing import distinct_rows
 from ..embed.features import attr_id
-from ..embed.find import EmbeddingTable, Part, WeightedEmbedding, embedding_name, rows_of
+from ..embed.find import EmbeddingTable, Part, embedding_name, rows_of
 from ..embed.unique_tokens import feature_texts
 from ..encode.iterated_dilated_encoder import NAME as DILATED
 from ..encode.iterated_dilated_encoder import effective_input_width
 from ..encode.maxout_window_encoder import NAME as MAXOUT
 from ..tables.set_tables import ngram_ids
-from .chance import (
-    colliding_pairs,
-    count_in_collision,
-    count_indistinguishable,
-    in_collision_by_chance,
-    joint_range,
-    pairs_by_chance,
-    unreached_by_chance,
-)
-from .symbols import count_for_tables, counts_of_tables, find_ngram_texts, symbol_text
+from .symbols import count_for_tables, find_ngram_texts, symbol_text
 
 FLOAT_BYTES = 4
 SYMBOL_BYTES = 8 + 4  # a key and its row in MultiEmbed
 MAX_EXAMPLES = 5  # symbols that share rows with a word
-# A count is suspicious if it differs from its mean by more than MAX_SDS standard deviations plus
-# SLACK. If the mean is near 0, so is the standard deviation.
-MAX_SDS = 5
-SLACK = 3
 
 # From the ids of symbols to their texts.
 WriteSymbols = Callable[[Sequence[int]], list[str]]
@@ -89,31 +74,11 @@ def table_size(num_rows: int, width: int, further_bytes: int = 0) -> Size:
 
 
 @dataclass(frozen=True)
-class Count:
-    """A count, with its mean and standard deviation by chance. None for lookups."""
-
-    actual: int
-    mean: Optional[float] = None
-    sd: Optional[float] = None
-
-    @property
-    def is_suspicious(self) -> bool:
-        """Return whether the count is too far from the mean to be chance."""
-        if self.mean is None or self.sd is None:
-            return False
-        return abs(self.actual - self.mean) > MAX_SDS * self.sd + SLACK
-
-
-@dataclass(frozen=True)
 class TableUse:
     """How a corpus uses a table.
 
     num_symbols (int): The distinct symbols, V.
     load_factor (float): V * k / n, the average number of symbols per row.
-    unreached (Count): The rows without a symbol. By chance n * (1 - 1/n) ** (V * k).
-    unreached_by_hash (list[Count]): The same for each hash function.
-    colliding_pairs (list[Count]): For j = 1, ..., k, the pairs of symbols that collide in exactly j
-        hashes. By chance C(V, 2) * C(k, j) * (1/n) ** j * (1 - 1/n) ** (k - j).
     indistinguishable (int): The symbols with the same k rows as another symbol, in any order. The
         model can't tell them apart by this attribute.
     lookup_size (Size): The size of a lookup table, with a row for each symbol, and for unknown
@@ -122,9 +87,6 @@ class TableUse:
 
     num_symbols: int
     load_factor: float
-    unreached: Count
-    unreached_by_hash: list[Count]
-    colliding_pairs: list[Count]
     indistinguishable: int
     lookup_size: Size
 
@@ -174,35 +136,6 @@ class WordRows:
     part: Part = "vectors"  # as in TableReport
 
 
-@dataclass(frozen=True)
-class Collisions:
-    """How many symbols collide with another symbol, that is, have the same rows in all hashes.
-
-    Chance is computed as in Svenstrup et al. 2017, section 4; see chance.py.
-
-    attr (str): The attribute, or its n-grams.
-    seed (int): Hash seed of the component vectors.
-    num_symbols (int): The distinct symbols, |T|.
-    components (Count): The symbols with the same k component vectors as another symbol, in order.
-        By chance |T| * (1 - (1 - 1/B ** k) ** (|T| - 1)).
-    importance (Optional[Count]): The symbols that share their row of importance parameters. By
-        chance the same, with K instead of B ** k. None if the importance is fixed at 1.
-    both (Optional[Count]): The symbols that share both, so the model can't tell them apart. By
-        chance as above, with K * B ** k.
-    probability (float): The probability by chance that a given symbol is in `both`, or in
-        `components` if importance is fixed: p_col of equation (1).
-    """
-
-    component: str
-    attr: str
-    seed: int
-    num_symbols: int
-    components: Count
-    importance: Optional[Count]
-    both: Optional[Count]
-    probability: float
-
-
 def full_name(part: Union[TableReport, WordRows]) -> str:
     """Name a table by its embedding, and its part of a weighted embedding."""
     suffix = "" if part.part == "vectors" else f" {part.part}"
@@ -219,9 +152,7 @@ def symbols_of(
 
     Raises ValueError for docs without tokens.
     """
-    tables = list(tables)
-    counted = counts_of_tables(count_for_tables(docs, tables), tables)
-    return {table: counts.keys for table, counts in counted.items()}
+    return {table: counts.keys for table, counts in count_for_tables(docs, tables).items()}
 
 
 def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None) -> TableReport:
@@ -247,36 +178,19 @@ def inspect_table(table: EmbeddingTable, symbols: Optional[numpy.ndarray] = None
     if symbols is None or not len(symbols):
         return report
     rows = rows_of(table.layer, symbols)  # (V, K)
-    return replace(report, use=_use(rows, num_rows, width, is_hash=is_hash))
+    use = TableUse(
+        num_symbols=len(symbols),
+        load_factor=rows.size / num_rows,
+        indistinguishable=count_indistinguishable(rows),
+        lookup_size=table_size(len(symbols) + 1, width, SYMBOL_BYTES * len(symbols)),
+    )
+    return replace(report, use=use)
 
 
-def inspect_word(
-    table: EmbeddingTable,
-    word: str,
-    vocab: Vocab,
-    symbols: Optional[numpy.ndarray] = None,
-    *,
-    texts: Optional[WriteSymbols] = None,
-) -> WordRows:
-    """Find the rows of a word in a table, and the symbols of a corpus that share them.
-
-    word (str): The word, as a text of one token without annotation. For a table of n-grams of
-        tokens, an n-gram with blanks between its tokens.
-    symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
-    texts (Optional[Callable]): Writes symbols as texts. None uses their strings in the vocab.
-        N-grams have no strings there, and are written as numbers, and so are pieces of words.
-    RETURNS (WordRows): The rows of the word, and the symbols that share them.
-
-    Raises ValueError for an empty word, for an n-gram of another order than the table's, for an
-    n-gram that its dictionary leaves out, and for a word with no symbol or several.
-    """
-    found = inspect_symbols(table, word, vocab, symbols, texts=texts)
-    if len(found) != 1:
-        raise ValueError(
-            f"{word!r} has {len(found)} symbols of {table.attr}, expected one. Take "
-            "inspect_symbols, which gives the rows of each."
-        )
-    return found[0]
+def count_indistinguishable(rows: numpy.ndarray) -> int:
+    """Count the symbols whose rows (V, K), in any order, are the rows of another symbol, too."""
+    _, group_of = distinct_rows(numpy.sort(rows, axis=1).astype("uint64"))
+    return int((numpy.bincount(group_of)[group_of] > 1).sum())
 
 
 def inspect_symbols(
@@ -287,9 +201,19 @@ def inspect_symbols(
     *,
     texts: Optional[WriteSymbols] = None,
 ) -> list[WordRows]:
-    """Find the rows of each symbol of a word, such as its character n-grams.
+    """Find the rows of each symbol of a word, and the symbols of a corpus that share them.
 
-    Arguments and errors are as in `inspect_word`, which needs a word with a single symbol.
+    A word has several symbols in a table of its character n-grams, for example.
+
+    word (str): The word, as a text of one token without annotation. For a table of n-grams of
+        tokens, an n-gram with blanks between its tokens.
+    symbols (Optional[numpy.ndarray]): (V,) uint64 distinct symbols of the corpus.
+    texts (Optional[Callable]): Writes symbols as texts. None uses their strings in the vocab.
+        N-grams have no strings there, and are written as numbers, and so are pieces of words.
+    RETURNS (list[WordRows]): The rows of each symbol, and the symbols that share them.
+
+    Raises ValueError for an empty word, for an n-gram of another order than the table's, and for an
+    n-gram that its dictionary leaves out.
     """
     if not word:
         raise ValueError("A word to inspect must have at least one character, was: ''.")
@@ -303,55 +227,6 @@ def inspect_symbols(
         place = (table.component, table.attr, text, rows.tolist())
         inspected.append(WordRows(word, *place, sharing, table.part))
     return inspected
-
-
-def list_suspicions(report: TableReport) -> list[str]:
-    """Describe the counts of a table that suggest a weak hash seed, not chance."""
-    if report.use is None:
-        return []
-    hashes = [f"hash {i}" for i in range(1, report.num_hashes + 1)]
-    unreached = dict(zip(hashes, report.use.unreached_by_hash, strict=True))
-    if len(hashes) > 1:
-        unreached["all hashes"] = report.use.unreached
-    counts = {f"rows never reached by {by}": count for by, count in unreached.items()}
-    for j, count in enumerate(report.use.colliding_pairs, 1):
-        counts[f"pairs of symbols that collide in exactly {j} of {len(hashes)} hashes"] = count
-    return [
-        f"{full_name(report)}, seed {report.seed}: {count.actual:,} {what}, by chance "
-        f"{count.mean:,.1f} (standard deviation {count.sd:,.1f}). The seed is weak for "
-        f"{report.num_rows:,} rows: train with another one."
-        for what, count in counts.items()
-        if count.is_suspicious
-    ]
-
-
-def inspect_collisions(embedding: WeightedEmbedding, symbols: numpy.ndarray) -> Collisions:
-    """Count the symbols (V,) uint64, all distinct, that are in collision."""
-    table, importance, _ = embedding
-    B, k, seed = (table.layer.attrs[key].value for key in ("nV", "num_hashes", "seed"))
-
-    def count(rows: numpy.ndarray, outcomes: float) -> Count:
-        return Count(count_in_collision(rows), *in_collision_by_chance(len(symbols), outcomes))
-
-    rows = rows_of(table.layer, symbols)  # (V, k)
-    components = count(rows, joint_range(B, k))
-    by_importance = both = None
-    if importance is not None:
-        own_rows = rows_of(importance.layer, symbols)  # (V, 1)
-        K = importance.layer.attrs["nV"].value
-        by_importance = count(own_rows, joint_range(K))
-        both = count(numpy.hstack([rows, own_rows]), joint_range(B, k, importance_rows=K))
-    mean = (both or components).mean or 0.0
-    return Collisions(
-        component=table.component,
-        attr=table.attr,
-        seed=seed,
-        num_symbols=len(symbols),
-        components=components,
-        importance=by_importance,
-        both=both,
-        probability=mean / max(len(symbols), 1),
-    )
 
 
 def _find_symbols(table: EmbeddingTable, word: str, vocab: Vocab) -> list[tuple[int, str]]:
@@ -387,27 +262,3 @@ def _find_sharing(
         Sharing(hashes, len(symbols), [text_of[id_] for id_ in symbols[:MAX_EXAMPLES].tolist()])
         for hashes, symbols in enumerate(alike, 1)
     ]
-
-
-def _use(rows: numpy.ndarray, num_rows: int, width: int, *, is_hash: bool) -> TableUse:
-    """Count the rows (V, K) of symbols, hashed or looked up."""
-    num_symbols, num_hashes = rows.shape
-
-    def count_unreached(reached: numpy.ndarray, hashes: int) -> Count:
-        actual = num_rows - len(numpy.unique(reached))
-        chance = unreached_by_chance(num_rows, num_symbols * hashes) if is_hash else ()
-        return Count(actual, *chance)
-
-    def count_pairs(actual: int, j: int) -> Count:
-        chance = pairs_by_chance(num_symbols, num_rows, num_hashes, j) if is_hash else ()
-        return Count(actual, *chance)
-
-    return TableUse(
-        num_symbols=num_symbols,
-        load_factor=rows.size / num_rows,
-        unreached=count_unreached(rows, num_hashes),
-        unreached_by_hash=[count_unreached(column, 1) for column in rows.T],
-        colliding_pairs=[count_pairs(n, j) for j, n in enumerate(colliding_pairs(rows), 1)],
-        indistinguishable=count_indistinguishable(rows),
-        lookup_size=table_size(num_symbols + 1, width, SYMBOL_BYTES * num_symbols),
-    )

@@ -5,7 +5,7 @@ A symbol is a value of an attribute of tokens, or an n-gram.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 from spacy.tokens import Doc, Token
@@ -17,20 +17,10 @@ from ..embed.features import Feature
 from ..embed.find import EmbeddingTable
 from ..embed.unique_tokens import feature_texts
 from ..tables.set_tables import DOC_BATCH, Extractor, count_corpus, ngram_ids
-from ..tables.tables import Table, Tables
+from ..tables.tables import Table
 
 # Reads the docs of a corpus from the start, each time it's called.
 DocReader = Callable[[], Iterable[Doc]]
-
-
-class Symbols(Protocol):
-    """The symbols of a corpus, from any source of docs."""
-
-    def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
-        """Count the symbols of each table. Raises the errors of `counts_of_tables`."""
-
-    def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
-        """Write symbols of a table, by their ids, as texts."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +32,7 @@ class DocSymbols:
 
     def count(self, tables: Iterable[EmbeddingTable]) -> dict[EmbeddingTable, Table]:
         """Count the symbols of each table, reading the docs once."""
-        tables = list(tables)
-        return counts_of_tables(count_for_tables(self.make_docs(), tables), tables)
+        return count_for_tables(self.make_docs(), tables)
 
     def texts(self, table: EmbeddingTable, ids: Sequence[int]) -> list[str]:
         """Write symbols as texts. For attributes, no docs are read."""
@@ -51,26 +40,23 @@ class DocSymbols:
         return [found[id_] for id_ in ids]
 
 
-def count_for_tables(docs: Iterable[Doc], tables: Iterable[EmbeddingTable]) -> Tables:
-    """Count the symbols of all tables' attributes, without a limit. Docs are read once."""
-    extractors: dict[str, Extractor] = {t.attr: t.ngrams or t.feature for t in tables}
-    return Tables(count_corpus(docs, extractors))
-
-
-def counts_of_tables(
-    counted: Tables, tables: Iterable[EmbeddingTable]
+def count_for_tables(
+    docs: Iterable[Doc], tables: Iterable[EmbeddingTable]
 ) -> dict[EmbeddingTable, Table]:
-    """Find the counts (V,) of each table in the counts of `count_for_tables`.
+    """Count the symbols of each table, without a limit. Docs are read once.
 
     Raises ValueError if nothing was counted.
     """
-    for name, counts in counted.tables.items():
+    tables = list(tables)
+    extractors: dict[str, Extractor] = {t.attr: t.ngrams or t.feature for t in tables}
+    counted = count_corpus(docs, extractors)
+    for name, counts in counted.items():
         if not len(counts):
             raise ValueError(
                 f"The corpus has no tokens to inspect, or none that make a symbol of {name}. Give "
                 "a corpus with text."
             )
-    return {table: counted.tables[table.attr] for table in tables}
+    return {table: counted[table.attr] for table in tables}
 
 
 def find_texts(

@@ -164,8 +164,8 @@ def merge_tables(corpora: Sequence[Tables]) -> Tables:
         if tables.min_freq > 1 or tables.max_rows is not None:
             raise ValueError(
                 f"Can't merge tables that were cut: tables {number} have min_freq = "
-                f"{tables.min_freq}, max_rows = {tables.max_rows}. Count them with --uncut, or in "
-                "Python with min_freq = 0 and without max_rows. The cut is made after merging."
+                f"{tables.min_freq}, max_rows = {tables.max_rows}. Count them with min_freq = 0 "
+                "and without max_rows, and cut them after merging."
             )
         if tables.tables.keys() != names:
             raise ValueError(

@@ -83,22 +83,6 @@ def test_options_go_before_the_config(config: Path, tmp_path: Path) -> None:
     assert found["NORM"] == 4  # they, like, rain, .
 
 
-def test_merged_parts_are_the_whole(config: Path, tmp_path: Path) -> None:
-    limited = Config().from_disk(config, interpolate=False)
-    limited["initialize"]["before_init"]["max_rows"] = 4
-    limited.to_disk(config)
-    parts = []
-    for i, docs in enumerate((make_docs()[:1], make_docs()[1:])):
-        corpus = write_corpus(tmp_path / f"part{i}.spacy", docs)
-        parts += ["--merge", str(tmp_path / f"part{i}.tables")]
-        args = ("--uncut", "--paths.train", corpus)
-        assert invoke(config, tmp_path / f"part{i}.tables", *args).exit_code == 0
-    assert invoke(config, tmp_path / "merged.tables", "--min-freq", 2, *parts).exit_code == 0
-    assert invoke(config, tmp_path / "whole.tables", "--min-freq", 2).exit_code == 0
-    merged, whole = (tmp_path / f"{name}.tables" for name in ("merged", "whole"))
-    assert merged.read_bytes() == whole.read_bytes()
-
-
 def refused(config: Path, output: Path, *args: Any) -> str:
     """Run a command that must fail without a file, and give what it says on one line."""
     result = invoke(config, output, *args)
@@ -114,11 +98,7 @@ EMBED = "--components.tok2vec.model.embed"
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--uncut", "--min-freq", 3), "Expected --uncut without --min-freq, which cuts tables"),
-        (("--uncut", "--max-rows", 3), "Expected --uncut without --max-rows, which cuts tables"),
-        (("--merge", "cut.tables"), "Can't merge tables that were cut: tables 1 have min_freq = 2"),
-        (("--merge", "part.tables", f"{EMBED}.attrs", '["PREFIX"]'), "MultiEmbed lack PREFIX"),
-        (("--merge", "bad.spacy"), "bad.spacy"),
+        (("--workers", 2), "--workers and --dask count shards: give the folder"),
         (("--component", "ner"), "component 'ner' holds no MultiEmbed"),
         (("word",), "Invalid config override 'word': name should start with --"),
         (("--no.such", 1), "not a section value that can be overridden"),
@@ -137,9 +117,6 @@ def test_bad_input_is_one_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if "--merge" in args:
-        assert invoke(config, "part.tables").exit_code == 0
-        assert invoke(config, "cut.tables", "--min-freq", 2).exit_code == 0
     Path("bad.spacy").write_bytes(zlib.compress(b"\x80"))
     assert message in refused(config, tmp_path / "out.tables", *args)
 

@@ -95,10 +95,10 @@ Run = Callable[..., bytes]
 
 @pytest.mark.parametrize("run", RUNS)
 def test_shards_are_counted_as_one_file(run: Run, folder: Path) -> None:
-    assert run(folder, "gold") == run(folder, "gold.spacy", "--workers", "1")
+    assert run(folder, "gold") == run(folder, "gold.spacy")
 
 
-@pytest.mark.parametrize(("run", "data"), [*zip(RUNS, ["texts", "gold"] * 2, strict=True)])
+@pytest.mark.parametrize(("run", "data"), [(run_init_tables, "texts"), (run_corpus_stats, "gold")])
 def test_workers_count_what_one_process_does(
     run: Run, data: str, folder: Path, scheduler: str
 ) -> None:
@@ -151,7 +151,8 @@ DAMAGED = r"1\.spacy failed: ValueError: .*1\.spacy is cut off, or no \.spacy fi
     [
         (run_init_tables, Path.mkdir, "There are no shards at .*: expected a folder with files"),
         (run_corpus_stats, make_others, "There are no shards at"),
-        (run_importance, make_damaged, DAMAGED),
+        (run_init_tables, make_damaged, DAMAGED),
+        (run_importance, make_damaged, r"1\.spacy is cut off, or no \.spacy file"),
         *((run, make_blank, "no tokens|no documents") for run in RUNS),
     ],
 )
@@ -177,20 +178,3 @@ def test_texts_are_counted_and_lack_annotations(folder: Path) -> None:
     assert "No annotations in dev: only texts" in mixed
     assert "No entities in" not in mixed and "Missing annotation of entities in dev" not in mixed
     assert "Seen and unseen entities" in mixed
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--workers", "2"], "--workers and --dask count shards: give the folder"),
-        (["--shards", "gold", "--merge", "gold.spacy"], "--shards to count or --merge to add up"),
-    ],
-)
-def test_init_tables_refuses_what_has_no_effect(
-    folder: Path, tmp_path: Path, options: list[str], message: str
-) -> None:
-    args = [folder / each if each.startswith("gold") else each for each in options]
-    config, code = folder / "config.cfg", folder / "code.py"
-    result = invoke("init-tables", config, tmp_path / "out", *args, "--code", code)
-    assert result.exit_code == 1 and message in said(result)
-    assert not (tmp_path / "out").exists()

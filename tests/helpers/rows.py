@@ -1,7 +1,6 @@
-"""Rows of symbols: those of mmh3, and how many of them collide, by plain loops."""
+"""Rows of symbols: those of mmh3, and what inspect-rows prints."""
 
 import json
-from itertools import combinations
 from typing import Any
 
 import mmh3
@@ -27,13 +26,6 @@ def reference_rows(ids: list[int], nV: int, num_hashes: int, seeds: list[int]) -
             words += [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
         rows.append([word % nV for word in words[:num_hashes]])
     return rows
-
-
-def pairs_by_loop(rows: list[list[int]]) -> list[int]:
-    counts = [0] * (len(rows[0]) + 1)
-    for one, other in combinations(rows, 2):
-        counts[sum(a == b for a, b in zip(one, other, strict=True))] += 1
-    return counts[1:]
 
 
 def inspected(*args: Any) -> dict[str, Any]:

@@ -11,14 +11,7 @@ from spacy.tokens import Doc
 
 from spacy_multihash.corpus.shards import model_shard
 from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted
-from spacy_multihash.inspection.chance import in_collision_by_chance
-from spacy_multihash.inspection.rows import (
-    Collisions,
-    inspect_collisions,
-    inspect_table,
-    inspect_word,
-    symbols_of,
-)
+from spacy_multihash.inspection.rows import inspect_symbols, inspect_table, symbols_of
 from spacy_multihash.inspection.symbols import find_texts
 from spacy_multihash.layers import importance_seed
 from tests.helpers.cli import invoke
@@ -33,11 +26,7 @@ from tests.helpers.pipelines import (
     two_textcats,
     weighted_pipeline,
 )
-from tests.helpers.rows import KEYS, inspected, reference_rows
-
-
-def shared_by_loop(rows: list[Any]) -> int:
-    return sum(rows.count(row) > 1 for row in rows)
+from tests.helpers.rows import inspected, reference_rows
 
 
 def summary(table: EmbeddingTable) -> tuple[object, ...]:
@@ -78,48 +67,6 @@ def test_tables_of_all_components_are_found() -> None:
     ]
 
 
-# Collisions
-
-
-def collisions(symbols: numpy.ndarray, **settings: Any) -> Collisions:
-    return inspect_collisions(find_weighted(weighted_pipeline(**settings))[0], symbols)
-
-
-@pytest.mark.parametrize("num_hashes", [1, 2, 3])
-def test_collisions_are_those_of_a_loop(num_hashes: int) -> None:
-    symbols = KEYS[:60]
-    found = collisions(symbols, num_hashes=num_hashes)
-    own = reference_rows(symbols.tolist(), 200, 1, [importance_seed(5)])
-    rows = reference_rows(symbols.tolist(), 30, num_hashes, [5])
-    both = [(*row, *its) for row, its in zip(rows, own, strict=True)]
-    assert (found.component, found.attr, found.seed) == ("tok2vec", "NORM", 5)
-    assert found.importance is not None and found.both is not None
-    assert found.num_symbols == 60
-    assert found.components.actual == shared_by_loop(rows)
-    assert found.importance.actual == shared_by_loop(own)
-    assert found.both.actual == shared_by_loop(both)
-
-
-def test_chance_of_collisions_is_that_of_the_closed_forms() -> None:
-    found = collisions(KEYS[:60])
-    assert found.importance is not None and found.both is not None
-    for count, outcomes in (
-        (found.components, 30**2),
-        (found.importance, 200),
-        (found.both, 30**2 * 200),
-    ):
-        assert count.mean == pytest.approx(60 * (1 - (1 - 1 / outcomes) ** 59))
-        assert (count.mean, count.sd) == in_collision_by_chance(60, outcomes)
-    assert found.probability == pytest.approx(1 - (1 - 1 / (30**2 * 200)) ** 59)
-
-
-def test_fixed_importance_has_collisions_of_components_alone() -> None:
-    found = collisions(KEYS[:60], train_importance=False, append_importance=True)
-    assert (found.importance, found.both) == (None, None)
-    assert found.components.mean is not None
-    assert found.probability == pytest.approx(found.components.mean / 60)
-
-
 # N-grams
 
 
@@ -154,7 +101,7 @@ def test_rows_of_an_ngram_are_those_of_its_id() -> None:
     docs, table = token_docs(nlp), find_tables(nlp)[0]
     symbols = symbols_of(docs, [table])[table]
     id_ = int(symbols[ngram_texts(table, docs, symbols).index("what a joke")])
-    word = inspect_word(table, "What  a joke", nlp.vocab, symbols)
+    (word,) = inspect_symbols(table, "What  a joke", nlp.vocab, symbols)
     assert (word.symbol, word.part) == ("what a joke", "components")
     assert [word.rows] == reference_rows([id_], 30, 2, [table.layer.attrs["seed"].value])
     assert word.sharing is not None
@@ -168,7 +115,7 @@ def test_refusals() -> None:
     with pytest.raises(
         ValueError, match=r"LOWER to inspect have orders \[4\], but 'a b' has 2 words"
     ):
-        inspect_word(table, "a b", nlp.vocab)
+        inspect_symbols(table, "a b", nlp.vocab)
     with pytest.raises(ValueError, match=r"or none that make a symbol of LOWER\[4\]\. Give a"):
         symbols_of([nlp.make_doc("three words only")], tables)
 
@@ -188,7 +135,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
+def test_command_shows_both_tables(folder: Path) -> None:
     args = (folder / "model", "it", "what a", "--data", folder / "docs.spacy")
     result = invoke("inspect-rows", *args)
     assert result.exit_code == 0, result.output
@@ -196,15 +143,6 @@ def test_command_shows_both_tables_and_their_collisions(folder: Path) -> None:
     first = lines.index("tok2vec.NORM components 30 16 2 5 480 1,920")
     seed = importance_seed(5)
     assert lines[first + 1] == f"tok2vec.NORM importance 200 2 1 {seed} 400 1,600"
-    found = inspected(folder / "model", "--data", folder / "docs.spacy")["collisions"]
-    assert [(c["component"], c["attr"]) for c in found] == [
-        ("textcat", "LOWER[1,2]"),
-        ("tok2vec", "NORM"),
-        ("tok2vec", "SHAPE"),
-    ]
-    both = found[0]["both"]
-    shown = f"both {both['actual']} {both['mean']:.3g} {found[0]['probability']:.3g}"
-    assert f"textcat.LOWER[1,2] 13 {shown}" in lines
     assert any(line.startswith("what a textcat.LOWER[1,2] components 'what a' ") for line in lines)
 
 
@@ -214,7 +152,7 @@ def test_command_shows_ngrams_that_share_rows_as_texts(folder: Path) -> None:
     words = [word for word in printed["words"] if word["component"] == "textcat"]
     examples = {text for word in words for s in word["sharing"] for text in s["examples"]}
     assert examples and examples < set(ngrams_by_loop(token_docs(spacy.blank("en")), 1, 2))
-    assert printed["collisions"][0]["num_symbols"] == 13
+    assert printed["tables"][0]["use"]["num_symbols"] == 13
 
 
 def test_a_phrase_is_an_ngram_and_no_token(folder: Path) -> None:

@@ -21,11 +21,8 @@ from spacy_multihash.embed.find import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.inspection.importance import (
     EmbeddingImportance,
     Ranking,
-    RowAdvice,
-    advise_rows,
     symbol_importance,
 )
-from spacy_multihash.inspection.rows import inspect_collisions
 from tests.helpers import cli
 from tests.helpers.corpora import HASH, write_corpus
 from tests.helpers.pipelines import (
@@ -159,34 +156,9 @@ def test_symbols_that_share_a_row_are_counted_among_all() -> None:
 @pytest.mark.parametrize("share", [0, 0.5, 1, 100])
 def test_important_symbols_have_a_share_of_the_mean(share: float) -> None:
     nlp = randomize(weighted_pipeline())
-    for embedding, found in zip(
-        find_weighted(nlp), rank(nlp, Ranking(top=1000, min_freq=1, share=share)), strict=True
-    ):
+    for found in rank(nlp, Ranking(top=1000, min_freq=1, share=share)):
         least = share * found.mean_importance
-        important = [s.text for s in found.largest if s.importance >= least]
-        assert found.num_important == found.collisions.num_symbols == len(important)
-        ids = numpy.array([nlp.vocab.strings[text] for text in important], dtype="uint64")
-        assert found.collisions == inspect_collisions(embedding, ids)
-
-
-# Rows for a corpus
-
-
-@pytest.mark.parametrize(
-    ("num_frequent", "rows", "importance_rows"),
-    [
-        (1, 1, 10),
-        (10, 10, 100),
-        (11, 20, 200),
-        (101, 200, 2_000),
-        (5_000, 5_000, 50_000),
-        (78_745, 100_000, 1_000_000),  # the part of AG News
-    ],
-)
-def test_advice_grows_with_the_corpus(num_frequent: int, rows: int, importance_rows: int) -> None:
-    (embedding,) = find_weighted(textcat_pipeline(TEXTCAT))
-    advice = advise_rows(embedding, num_frequent)
-    assert advice == RowAdvice(30, rows, 60, importance_rows)
+        assert found.num_important == sum(s.importance >= least for s in found.largest)
 
 
 # Labels, against the model's own predictions
@@ -347,28 +319,24 @@ def save(nlp: Language, folder: Path) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("warns", [True, False])
-def test_command_advises_rows_and_warns_of_few_updates(warns: bool, tmp_path: Path) -> None:
+def test_command_warns_of_few_updates(warns: bool, tmp_path: Path) -> None:
     nlp = textcat_pipeline(TEXTCAT)
     if not warns:
         (embedding,) = find_weighted(nlp)
         assert embedding.importance is not None
         embedding.importance.weights.get_param("E")[:] = 1
     lines = list(lines_of(invoke(*save(nlp, tmp_path))))
-    (found,) = rank(nlp, Ranking(min_freq=1))
-    numbers = (getattr(found.rows, name) for name in RowAdvice.__dataclass_fields__)
-    assert f"textcat.LOWER[1,2] {' '.join(map(str, numbers))}" in lines
     assert ("frequent symbols is near zero" in " ".join(lines)) == warns
 
 
-def test_command_shows_two_of_many_labels_and_says_how_to_see_all(tmp_path: Path) -> None:
+def test_command_shows_all_labels(tmp_path: Path) -> None:
     nlp = textcat_pipeline(TEXTCAT)
     for i in range(20):
         nlp.get_pipe("textcat").add_label(f"LABEL{i}")  # type: ignore[attr-defined]
     args = save(randomize(nlp), tmp_path)
     said = " ".join(lines_of(invoke(*args, "--top", 2)))
-    assert "2 of 22 labels. See all with --json." in said
-    labels = rank(nlp)[0].largest[0].labels
-    (best, score), *_, (worst, least) = sorted(labels.items(), key=lambda item: -item[1])
-    assert f"{best} {score:+.3g} {worst} {least:+.3g}" in said
+    symbol = rank(nlp)[0].largest[0]
+    scores = " ".join(f"{score:+.3g}" for score in symbol.labels.values())
+    assert f"{symbol.text!r} {scores}" in said
     (found,) = json.loads(invoke(*args, "--json").stdout)
     assert len(found["largest"][0]["labels"]) == 22
