@@ -9,9 +9,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from configparser import InterpolationError
 from contextlib import closing, contextmanager, redirect_stdout
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Optional, Union
+from typing import Any, NoReturn, Optional, Union
 
 import spacy
 import srsly
@@ -28,14 +27,10 @@ from ..common.files import (
     recover_folder,
     replacing_folder,
     standard_stream,
-    write_bytes,
 )
 from ..scale.workers import Here, Processes, Workers
 from ..vectors.compressed import CompressedVectors, is_compressed
 from ..vectors.files import source_path
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Arguments and options that several commands have.
 MODEL = typer.Argument(..., help="Trained pipeline: a package's name, or a path")
@@ -117,20 +112,6 @@ def show_table(
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
     """Print JSON."""
     typer.echo(srsly.json_dumps(value, indent=2))
-
-
-def new_figure(height: float) -> "Figure":
-    """Make a figure of 8 inches times a height. matplotlib, an extra, is imported when needed."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(8, height), dpi=150, layout="constrained")
-
-
-def save_figure(figure: "Figure", path: Path) -> None:
-    """Write a figure as PNG, whole or not at all."""
-    data = BytesIO()
-    figure.savefig(data, format="png")
-    write_bytes(path, data.getvalue())
 
 
 @contextmanager

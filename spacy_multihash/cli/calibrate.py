@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -9,6 +10,7 @@ import typer
 from spacy.language import Language
 from spacy.training import Example
 
+from ..common.files import write_bytes
 from ..corpus.read import model_examples
 from ..ner.calibration import (
     HIGHEST,
@@ -30,9 +32,7 @@ from ._util import (
     import_code,
     load_pipeline,
     msg,
-    new_figure,
     print_json,
-    save_figure,
     show_table,
     write_pipeline,
 )
@@ -72,7 +72,7 @@ def calibrate_cli(
     with failing("Cannot calibrate the pipeline"):
         check_folder_output(output, model, data, code, force=force)
         check_file_output(plot, "--plot", model, data, code, output, force=force)
-        figure = None if plot is None else new_figure(4.2)
+        figure = None if plot is None else new_figure()
         nlp = load_pipeline(model)
         name = find_recognizer(nlp, component)
         examples = list(model_examples(nlp, data))
@@ -81,7 +81,9 @@ def calibrate_cli(
         write_pipeline(nlp, output)
         if plot is not None and figure is not None:
             draw_reliability(figure, calibration)
-            save_figure(figure, plot)
+            data = BytesIO()
+            figure.savefig(data, format="png")
+            write_bytes(plot, data.getvalue())
     if is_at_edge(calibration.temperature):
         msg.warn(
             f"temperature = {calibration.temperature:.3f} is at the edge of the range, {LOWEST} to "
@@ -100,6 +102,13 @@ def calibrate_cli(
     )
     if plot is not None:
         msg.good(f"Drew the reliability diagram to {plot}")
+
+
+def new_figure() -> "Figure":
+    """Make an empty figure. matplotlib is only imported here."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(8, 4.2), dpi=150, layout="constrained")
 
 
 def draw_reliability(figure: "Figure", calibration: Calibration) -> None:

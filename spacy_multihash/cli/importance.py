@@ -99,7 +99,6 @@ def _show(embeddings: Sequence[EmbeddingImportance], ranking: Ranking) -> None:
                 "learning rate or less in an update. If the model had only a few hundred updates, "
                 "train it for longer."
             )
-    for name, embedding in zip(names, embeddings, strict=True):
         for end, symbols in (("Largest", embedding.largest), ("Smallest", embedding.smallest)):
             show_table(
                 f"{end} {ranking.sort}: {name}, seed {embedding.seed}",
