@@ -33,7 +33,6 @@ from .inspection.importance import Ranking as Ranking
 from .inspection.importance import symbol_importance as symbol_importance
 from .inspection.rows import inspect_symbols as inspect_symbols
 from .inspection.rows import inspect_table as inspect_table
-from .inspection.rows import inspect_word as inspect_word
 from .inspection.rows import model_size as model_size
 from .inspection.rows import symbols_of as symbols_of
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1

@@ -106,8 +106,8 @@ def compress_cli(
             if stream is not None:
                 examples = list(stream)  # only now, since it adds strings to the vocab
                 predictions = compare(nlp, small, examples)
-            sizes = map(folder_size, (Path(nlp.path), new))
-            report = Report(*sizes, left_out, predictions)
+            before, after = folder_size(Path(nlp.path)), folder_size(new)
+            report = Report(before, after, left_out, predictions)
         if report_path is not None:
             write_json(report_path, asdict(report))
     show_report(report)
@@ -149,9 +149,9 @@ def show_report(report: Report) -> None:
     predictions, left = report.predictions, report.left_out
     before, after = report.bytes_before, report.bytes_after
     rows = [("MB on disk", f"{before / _MEGA:,.2f}", f"{after / _MEGA:,.2f}")]
-    if predictions is not None and predictions.f_before is not None:
-        scores = (predictions.f_before, predictions.f_after or 0)
-        rows.append(("F1 of entities", *(f"{100 * f1:.2f}" for f1 in scores)))
+    if predictions and predictions.f_before is not None and predictions.f_after is not None:
+        f_before, f_after = 100 * predictions.f_before, 100 * predictions.f_after
+        rows.append(("F1 of entities", f"{f_before:.2f}", f"{f_after:.2f}"))
     show_table("Before and after", ("", "before", "after"), rows)
     if predictions is not None:
         shares = [(name, f"{100 * share:.2f}") for name, share in predictions.shares_kept.items()]
