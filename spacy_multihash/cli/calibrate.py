@@ -81,9 +81,9 @@ def calibrate_cli(
         write_pipeline(nlp, output)
         if plot is not None and figure is not None:
             draw_reliability(figure, calibration)
-            data = BytesIO()
-            figure.savefig(data, format="png")
-            write_bytes(plot, data.getvalue())
+            png = BytesIO()
+            figure.savefig(png, format="png")
+            write_bytes(plot, png.getvalue())
     if is_at_edge(calibration.temperature):
         msg.warn(
             f"temperature = {calibration.temperature:.3f} is at the edge of the range, {LOWEST} to "

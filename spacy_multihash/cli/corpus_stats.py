@@ -147,8 +147,9 @@ def corpus_stats(
     Raises ImportError, OSError or ValueError if something cannot be read.
     """
     with_vectors = None if vectors is None else load_vectors(vectors)
-    if lang is None:
-        lang = "xx" if with_vectors is None else with_vectors.lang
+    if lang is None and with_vectors is not None:
+        lang = with_vectors.lang  # "" for a vocab by itself
+    lang = lang or "xx"
     source = source_without_files(partial(spacy.blank, lang), code)
     vocab = source.loaded().vocab
     if with_vectors is not None:
