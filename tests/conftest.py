@@ -14,7 +14,7 @@ from thinc.api import Ops, fix_random_seed, get_current_ops, require_gpu, set_cu
 from thinc.util import has_cupy_gpu
 
 from spacy_multihash.compute.dispatch import available_kernels, chosen_kernels, use_kernels
-from tests.helpers.paths import SHARED
+from tests.helpers.paths import ROOT, SHARED
 
 # A machine that others share may take any time for an example. Half of the usual examples are
 # enough for each run, since each draws others.
@@ -23,12 +23,42 @@ settings.load_profile("suite")
 
 # English has 1,300 exceptions, and to cut them takes most of the time that a new pipeline needs.
 # Tests have pipelines by the thousand, and texts with few of the exceptions. Dutch has 4,700.
-ALL_EXCEPTIONS = EnglishDefaults.tokenizer_exceptions
 EnglishDefaults.tokenizer_exceptions = {
-    word: ALL_EXCEPTIONS[word]
+    word: EnglishDefaults.tokenizer_exceptions[word]
     for word in ("Can't", "Corp.", "Don't", "Dr.", "It's", "Mr.", "can't", "don't", ":)")
 }
 DutchDefaults.tokenizer_exceptions = {}
+
+
+# The files that take longest begin, so that no core waits for one of them at the end.
+SLOW = [
+    "test_docs.py",
+    "cli/test_fit.py",
+    "test_spacy_suite.py",
+    "test_notebooks.py",
+    "corpus/test_published_corpora.py",
+    "fit/test_training.py",
+    "experiments/test_runs.py",
+    "experiments/test_arms.py",
+    "benchmarks/test_benchmarks.py",
+    "experiments/test_collate.py",
+    "pipelines/test_pipeline.py",
+    "scale/test_apply.py",
+    "scale/test_cluster.py",
+    "scale/test_workers.py",
+    "test_features.py",
+    "test_pipeline.py",
+]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Files go to workers in the order below, rather than by their numbers of tests.
+    config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {ROOT / "tests" / name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture
@@ -44,12 +74,6 @@ def messages(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
 @pytest.fixture(autouse=True)
 def _fixed_seed() -> None:
     fix_random_seed(0)
-
-
-@pytest.fixture
-def all_exceptions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut English texts as users' pipelines do."""
-    monkeypatch.setattr(EnglishDefaults, "tokenizer_exceptions", ALL_EXCEPTIONS)
 
 
 @pytest.fixture(scope="session")

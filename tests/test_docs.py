@@ -30,6 +30,7 @@ FILES = [*PAGES.values(), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 AFTER = {"find-mistakes": "first-model"}
 # A pipeline in the place of a package, and what else takes too long or needs other machines.
 STAND_IN = "english"
+SIZES = {"train": 100, "dev": 30, "test": 30}
 CHANGES = [
     (r"\ben_core_web_md\b", STAND_IN),
     (r" --workers 8| --dask tcp\S+", ""),
@@ -103,6 +104,8 @@ def folder_of(
             if not before:
                 shutil.copytree(ground, path, symlinks=True)
             monkeypatch.chdir(path)
+            for corpus in ("sample", "topics"):
+                monkeypatch.setattr(f"experiments.corpora.{corpus}.SIZES", SIZES)
             text = page_text(name)
             if "init-config ner my.cfg" in text:
                 Path("my.cfg").unlink()
@@ -115,7 +118,6 @@ def folder_of(
     return folder
 
 
-@pytest.mark.usefixtures("all_exceptions")
 @pytest.mark.parametrize("name", PAGES)
 def test_code_of_a_page_runs(
     name: str, folder_of: Callable[[str, pytest.MonkeyPatch], Path], monkeypatch: pytest.MonkeyPatch
