@@ -1,26 +1,31 @@
-"""A plugin of pytest: our layers in the place of spaCy's, for a run of spaCy's own tests.
+"""A plugin of pytest: our layers and batch_ner in the place of spaCy's, for spaCy's own tests.
 
-`python -m pytest -p tests.helpers.our_layers --pyargs spacy.tests.X` runs some of them. Both the
+`python -m pytest -p tests.helpers.our_parts --pyargs spacy.tests.X` runs some of them. Both the
 registered names and the functions of the same names in `spacy.ml.models` build our layers, and so
-does `spacy.HashEmbedCNN.v2`, which calls these functions.
+does `spacy.HashEmbedCNN.v2`, which calls these functions. The factories ner and beam_ner, and the
+name `spacy.pipeline.EntityRecognizer`, build our component.
 """
 
 from collections import Counter
+from typing import Any
 
 import pytest
 import spacy.ml.models
+import spacy.pipeline
 from spacy.ml.models import tok2vec
+from spacy.pipeline import factories, ner
 from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d
 
+from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.compute.hashing import spacy_seeds
 from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
 from spacy_multihash.embed.features import Attrs
 from spacy_multihash.encode.architectures import build_maxout_window_encoder_v1
 
-# The tests that must fail with our layers, and why.
+# The tests that must fail with our parts, and why.
 EXCEPTIONS = {
     "test_models.py::test_multi_hash_embed": "it looks for nodes with the names of spaCy's layers"
 }
@@ -42,8 +47,23 @@ def MaxoutWindowEncoder(  # noqa: N802 (spaCy's name)
     return build_maxout_window_encoder_v1(width, window_size, maxout_pieces, depth)
 
 
+def count(name: str, what: str) -> None:
+    """Count the calls of a method of our component."""
+    method = getattr(BatchEntityRecognizer, name)
+
+    def counted(self: BatchEntityRecognizer, *args: Any, **kwargs: Any) -> Any:
+        COUNTS[what] += 1
+        return method(self, *args, **kwargs)
+
+    setattr(BatchEntityRecognizer, name, counted)
+
+
 def pytest_configure() -> None:
     registry.ensure_populated()
+    count("__init__", "recognizers built")
+    count("predict", "predictions")
+    for module in (spacy.pipeline, ner, factories):
+        module.EntityRecognizer = BatchEntityRecognizer
     for function in (MultiHashEmbed, MaxoutWindowEncoder):
         name = function.__name__
         registry.architectures.register(f"spacy.{name}.v2", func=function)
