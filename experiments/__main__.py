@@ -1,6 +1,5 @@
 """The command line of the experiments: python -m experiments COMMAND, from the project's root."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -10,7 +9,6 @@ from tqdm import tqdm
 from wasabi import msg
 
 from experiments.corpora.convert import convert_cli
-from experiments.corpora.convert_textcat import convert_textcat_cli
 from experiments.corpora.cut import cut_cli
 from experiments.corpora.sample import make_sample_cli
 from experiments.corpora.topics import make_topics_cli
@@ -19,13 +17,8 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=N
 app.command("make-sample")(make_sample_cli)
 app.command("make-topics")(make_topics_cli)
 app.command("convert")(convert_cli)
-app.command("convert-textcat")(convert_textcat_cli)
 app.command("cut")(cut_cli)
 
-Arms = Annotated[
-    Optional[Path],
-    typer.Option(help='JSON with further arms: {NAME: {"config": ..., "overrides": {...}}}'),
-]
 Results = Annotated[Path, typer.Option(help="The folder of results")]
 NoTest = Annotated[bool, typer.Option("--no-test", help="Only score dev")]
 
@@ -47,7 +40,6 @@ def run_cli(
     vectors: Annotated[str, typer.Option(help="Static vectors: a path, or a package")] = "",
     lang: Annotated[str, typer.Option(help="The language's code in spaCy")] = "",
     name: Annotated[str, typer.Option(help="The arm's name in the results")] = "",
-    arms: Arms = None,
     no_test: NoTest = False,
     results: Results = Path("results"),
 ) -> None:
@@ -62,7 +54,7 @@ def run_cli(
         overrides = parse_config_overrides(context.args, env_var=None)
         if overrides and not name:
             raise ValueError("Settings are changed: give the arm another name with --name.")
-        run = Run(corpus, arm, seed, vectors, lang, arms, name, overrides)
+        run = Run(corpus, arm, seed, vectors, lang, name, overrides)
         row = train_and_score(run, test=not no_test, results=results)
     except (ImportError, KeyError, OSError, ValueError) as error:
         msg.fail(f"Could not run {arm} on {corpus}", str(error), exits=1)
@@ -79,7 +71,6 @@ def grid_cli(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Number of seeds, from 0")] = 3,
     vectors: Annotated[str, typer.Option(help="Static vectors: a path, or a package")] = "",
-    arms: Arms = None,
     no_test: NoTest = False,
     workers: Annotated[int, typer.Option(help="How many runs go on at once")] = 1,
     minutes: Annotated[float, typer.Option(help="The time in which runs are started")] = 1e6,
@@ -90,21 +81,20 @@ def grid_cli(
 ) -> None:
     """Run all given arms on all given corpora, unless they have results. It can be interrupted.
 
-    You can repeat --arm and --corpus. Without --arm, it uses the arms of --arms. Without both, it
-    runs the missing seeds of the runs in the results, on the corpora in corpus/.
+    You can repeat --arm and --corpus. Without --arm, it runs the missing seeds of the runs in the
+    results, on the corpora in corpus/.
     """
     from experiments.arms import is_arm
     from experiments.results import read_rows
     from experiments.runs import Run, missing, run_grid
 
-    if arm or arms:
-        named = arm or list(json.loads(arms.read_text("utf8")) if arms else {})
+    if arm:
         places = [folder.partition("=") for folder in corpus or []]
         runs = [
-            Run(Path(folder), each, seed, vectors, lang, arms)
+            Run(Path(folder), each, seed, vectors, lang)
             for seed in range(seeds)
             for folder, _, lang in places
-            for each in named
+            for each in arm
         ]
     else:
         runs = [

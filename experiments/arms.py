@@ -1,6 +1,5 @@
 """The arms of the experiments: a config of configs/, and the changes to it."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -38,7 +37,6 @@ LANGS = {
     "gum": "en",
     "masakhaner-swa": "xx",
     "masakhaner-hau": "xx",
-    "ag-news": "en",
     "topics": "en",
 }
 
@@ -337,19 +335,14 @@ _ARMS |= {
 ARMS: Mapping[str, Arm] = _ARMS
 
 
-def find_arm(name: str, file: Optional[Path] = None) -> Arm:
+def find_arm(name: str) -> Arm:
     """Return the arm with a name.
 
     name (str): An arm, a recipe with options such as "recipe-slices-dropout_40", the name of a
         file in configs/, or the path of a config.
-    file (Optional[Path]): A JSON file with further arms, as {NAME: {"config": ..., "overrides":
-        {...}}}.
 
     Raises ValueError for an unknown name.
     """
-    further = json.loads(file.read_text("utf8")) if file else {}
-    if name in further:
-        return Arm(**further[name])
     if name in ARMS:
         return ARMS[name]
     base, *options = name.split("-")

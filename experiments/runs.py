@@ -73,7 +73,6 @@ class Run:
     seed (int): The seed of weights and batches.
     vectors (str): The path or the package of static vectors, or "".
     lang (str): The code of the language, or "" for the data set's or else the config's language.
-    arms (Optional[Path]): A file with further arms.
     name (str): Another name for an arm with overrides.
     overrides (Mapping[str, Any]): Settings to change in the arm, by dotted path.
     """
@@ -83,7 +82,6 @@ class Run:
     seed: int = 0
     vectors: str = ""
     lang: str = ""
-    arms: Optional[Path] = None
     name: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
@@ -173,7 +171,7 @@ def _load(run: Run) -> Language:
 
 def run_config(run: Run) -> Config:
     """Make the config of a run."""
-    arm = find_arm(run.arm, run.arms)
+    arm = find_arm(run.arm)
     config = arm_config(Arm(arm.config, {**arm.overrides, **run.overrides}))
     lang = run.lang or language(run.corpus.name)
     if lang:

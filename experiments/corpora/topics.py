@@ -15,7 +15,6 @@ import typer
 from spacy.tokens import DocBin
 from wasabi import msg
 
-from experiments.corpora.convert_textcat import labelled
 from experiments.corpora.sample import make_sentences
 from experiments.corpora.sample_words import MIDDLES, ROOTS
 from spacy_multihash.corpus.read import write_corpora
@@ -75,7 +74,9 @@ def make_topics(output: Path, seed: int = 0) -> None:
         for i in range(SIZES[split]):
             topic = TOPICS[i % len(TOPICS)]
             text = make_text(rng, topic, words, sentences)
-            splits[split].add(labelled(nlp, text, topic, TOPICS))
+            doc = nlp.make_doc(text)
+            doc.cats = {name: float(name == topic) for name in TOPICS}
+            splits[split].add(doc)
     write_corpora(output, splits)
 
 

@@ -1,17 +1,13 @@
-"""Each arm, and each config, loads; each config trains a step."""
+"""Each arm, and each config, loads."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-import srsly
-from spacy.cli.train import train
-from spacy.tokens import Doc
-from spacy.util import load_config, load_model_from_config
+from spacy.util import load_model_from_config
 
 from experiments.arms import ARMS, OPTIONS, RECIPE, Arm, arm_config, find_arm
 from experiments.choice import CANDIDATES
-from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.paths import ROOT
 
 CONFIGS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("configs/**/*.cfg"))
@@ -34,7 +30,12 @@ def settings_of(value: Any) -> Any:
 # One of the arms with the same settings, whatever their values.
 KINDS = {
     (arm.config, settings_of(arm.overrides)): name
-    for name in (*ARMS, *(f"{RECIPE}-{option}" for option in OPTIONS))
+    for name in (
+        *ARMS,
+        *CANDIDATES.values(),
+        *(f"{RECIPE}-{option}" for option in OPTIONS),
+        *CONFIGS,
+    )
     for arm in [find_arm(name)]
 }
 
@@ -47,39 +48,6 @@ def test_arm_loads(name: str) -> None:
 def test_recommended_config_is_the_recipe_with_n_grams() -> None:
     assert build(find_arm("recipe-ngrams_sum")) == build(Arm("recommended"))
     assert build(find_arm("recipe")) != build(Arm("recommended"))
-
-
-@pytest.mark.parametrize("name", CONFIGS)
-def test_config_trains_a_step(name: str, tmp_path: Path) -> None:
-    docs = make_docs(10)  # some symbols occur ten times
-    if "/textcat/" in name:
-        docs = [Doc(doc.vocab, words=[token.text for token in doc]) for doc in docs]
-        for i, doc in enumerate(docs):
-            doc.cats = {"A": float(i % 2), "B": float(not i % 2)}
-    corpus = str(write_corpus(tmp_path / "train.spacy", docs))
-    overrides = {
-        "nlp.lang": "en",
-        "paths.train": corpus,
-        "paths.dev": corpus,
-        "training.max_steps": 1,
-        "training.eval_frequency": 1,
-    }
-    train(ROOT / name, tmp_path / "out", overrides=overrides)
-    log = load_config(tmp_path / "out" / "model-last" / "config.cfg")
-    assert log["nlp"]["lang"] == "en"
-
-
-def test_further_arms_are_read_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "arms.json"
-    further = {"slow": {"config": "recommended", "overrides": {"training.max_steps": 3}}}
-    srsly.write_json(file, further)
-    assert arm_config(find_arm("slow", file))["training"]["max_steps"] == 3
-    assert find_arm("norm", file) == ARMS["norm"]
-
-
-def test_candidates_load() -> None:
-    for name in set(CANDIDATES.values()):
-        assert build(find_arm(name))
 
 
 def test_unknown_arms_and_sections_are_errors() -> None:

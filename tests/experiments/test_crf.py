@@ -4,7 +4,7 @@ import pytest
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from experiments.crf import features, gold_tags, predict_crf, sentences, train_crf
+from experiments.crf import gold_tags, predict_crf, sentences, train_crf
 from tests.helpers.corpora import make_docs
 
 
@@ -17,26 +17,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def entities(doc: Doc) -> list[tuple[int, int, str]]:
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
-
-
-# Features
-
-
-def test_features_of_a_token_are_those_of_the_window() -> None:
-    rows = features(["The", "old", "Anna", "ran", "home", "fast"])
-    near = [
-        ("-1", "old", "old", "xxx", ["o", "ol", "old"], ["ld", "old"]),
-        ("0", "Anna", "anna", "Xxxx", ["A", "An", "Ann"], ["na", "nna"]),
-        ("1", "ran", "ran", "xxx", ["r", "ra", "ran"], ["an", "ran"]),
-    ]
-    far = [("-2", "The", "the", "Xxx", [], []), ("2", "home", "home", "xxxx", [], [])]
-    expected = {"bias", "shapes-=xxx|Xxxx", "shapes+=Xxxx|xxx", "shapes=xxx|Xxxx|xxx"}
-    for offset, word, lower, shape, prefixes, suffixes in near + far:
-        expected |= {f"{offset}:word={word}", f"{offset}:lower={lower}", f"{offset}:shape={shape}"}
-        expected |= {f"{offset}:prefix{len(prefix)}={prefix}" for prefix in prefixes}
-        expected |= {f"{offset}:suffix{len(suffix)}={suffix}" for suffix in suffixes}
-    assert set(rows[2]) == expected
-    assert len(rows[2]) == len(expected)
 
 
 # Tags
@@ -85,11 +65,6 @@ def test_predict_crf_takes_sentences_one_by_one(model: Path) -> None:
         for doc, offset in zip(predict_crf(model, docs), offsets, strict=True)
         for start, end, label in entities(doc)
     ]
-
-
-def test_predict_crf_without_a_file_is_refused_before_the_first_doc(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="There is no CRF at .*nothing"):
-        predict_crf(tmp_path / "nothing", [])
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,6 @@ def test_commands_and_configs_are_there(project: Any) -> None:
     assert experiments <= set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
-def test_steps_of_workflows_are_commands(project: Any) -> None:
-    names = {command["name"] for command in project["commands"]}
-    for steps in project["workflows"].values():
-        assert set(steps) <= names
-
-
 def test_every_dependency_is_there_or_made_or_downloaded(project: Any) -> None:
     made = {path for command in project["commands"] for path in command.get("outputs", [])}
     for command in project["commands"]:

@@ -5,16 +5,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
-import srsly
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner
 
 from experiments.__main__ import app
+from experiments.arms import Arm, arm_config
 from experiments.results import GOLD, TRUE, add_run, merge_runs, read_counts, read_rows, read_runs
-from experiments.runs import Run, missing, train_and_score
+from experiments.runs import Run, missing, run_config, train_and_score
 from experiments.statistics import Cell, Runs
 from tests.helpers.corpora import make_docs
 from tests.helpers.paths import ROOT
@@ -31,16 +32,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     corpus.mkdir(parents=True)
     for split, repeats in (("train", 3), ("dev", 1), ("test", 2)):
         DocBin(docs=make_docs(repeats)).to_disk(corpus / f"{split}.spacy")
-    arms = {
-        "fast": {"config": "recommended", "overrides": STEPS},
-        "faster": {"config": "tagger_ner", "overrides": STEPS},
-    }
-    srsly.write_json(tmp_path / "arms.json", arms)
+    for name, config in (("fast", "recommended"), ("faster", "tagger_ner")):
+        arm_config(Arm(config, STEPS)).to_disk(tmp_path / f"{name}.cfg", interpolate=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-GRID = ["grid", "--arms", "arms.json", "--corpus", "corpus/small=en", "--seeds", "2"]
+GRID = ["grid", "--corpus", "corpus/small=en", "--seeds", "2"]
+GRID += ["--arm", "fast.cfg", "--arm", "faster.cfg"]
 
 
 def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
@@ -70,7 +69,7 @@ def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
 
 
 def test_test_is_scored_later_with_the_same_model_and_its_counts_are_kept(project: Path) -> None:
-    run = Run(Path("corpus/small"), "faster", lang="en", arms=Path("arms.json"))
+    run = Run(Path("corpus/small"), "faster.cfg", lang="en")
     assert missing([run], test=False) == [run]
     train_and_score(run, test=False)
     (row,) = read_rows()
@@ -92,16 +91,25 @@ def test_test_is_scored_later_with_the_same_model_and_its_counts_are_kept(projec
     assert later["steps"] == "6" and int(later["parameters"]) > 1000 and int(later["bytes"]) > 1000
 
 
-def test_settings_are_overridden_under_another_name(project: Path) -> None:
-    options = ["run", "faster", "corpus/small", "--lang", "en", "--arms", "arms.json", "--no-test"]
+def test_settings_are_overridden_under_another_name(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[Run] = []
+
+    def train(run: Run, *, test: bool, results: Path) -> dict[str, Any]:
+        assert not test
+        runs.append(run)
+        return {"dev_f": 0.5}
+
+    monkeypatch.setattr("experiments.runs.train_and_score", train)
+    options = ["run", "faster.cfg", "corpus/small", "--lang", "en", "--no-test"]
     refused = CliRunner().invoke(app, [*options, "--training.dropout", "0.5"])
     assert refused.exit_code == 1
     result = CliRunner().invoke(app, [*options, "--training.dropout", "0.5", "--name", "mine"])
     assert result.exit_code == 0, result.output
-    (row,) = read_rows()
-    assert row["arm"] == "mine"
-    config = (project / "training/small/mine/no-vectors/0/config.cfg").read_text("utf8")
-    assert "dropout = 0.5" in config
+    (run,) = runs
+    assert run.key["arm"] == "mine"
+    assert run_config(run)["training"]["dropout"] == 0.5
 
 
 def test_crf_and_classifiers_are_runs_too(project: Path) -> None:

@@ -5,13 +5,9 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin
 
-from experiments.corpora.convert import DATASETS, SplitSummary, convert, convert_cli, read_records
+from experiments.corpora.convert import DATASETS, SplitSummary, convert
 
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
-NL = (
-    "-DOCSTART- -DOCSTART- O\nJan N B-PER\nslaapt V O\n\nIn Prep O\nGent N B-LOC\n\n"
-    "-DOCSTART- -DOCSTART- O\nKBC N B-ORG\n\n"
-)
 
 
 def write_assets(folder: Path, dataset: str, content: str) -> None:
@@ -52,17 +48,6 @@ def test_convert_makes_a_doc_of_each_spanish_sentence(tmp_path: Path) -> None:
     ]
 
 
-def test_convert_makes_a_doc_of_each_dutch_document(tmp_path: Path) -> None:
-    write_assets(tmp_path, "conll-nl", NL)
-    convert("conll-nl", tmp_path, tmp_path / "out")
-    docs = read_docs(tmp_path / "out" / "train.spacy", "nl")
-    assert [[sent.text for sent in doc.sents] for doc in docs] == [
-        ["Jan slaapt", "In Gent"],
-        ["KBC"],
-    ]
-    assert [entities(doc) for doc in docs] == [[("Jan", "PER"), ("Gent", "LOC")], [("KBC", "ORG")]]
-
-
 def test_convert_writes_no_split_when_one_fails(tmp_path: Path) -> None:
     write_assets(tmp_path, "conll-es", ES)
     out = tmp_path / "out"
@@ -73,23 +58,6 @@ def test_convert_writes_no_split_when_one_fails(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="esp.testb:2"):
         convert("conll-es", tmp_path, out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
-
-
-def test_read_records_skips_documents_without_tokens(tmp_path: Path) -> None:
-    path = tmp_path / "nl.txt"
-    path.write_text("-DOCSTART- -DOCSTART- O\n\n" + NL, encoding="utf8")
-    assert [r.words for r in read_records(path, DATASETS["conll-nl"])] == [
-        ["Jan", "slaapt", "In", "Gent"],
-        ["KBC"],
-    ]
-
-
-def test_convert_cli_exits_with_1_and_says_why(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="1"):
-        convert_cli("conll-xx", tmp_path, tmp_path / "out")
-    assert "Unknown data set 'conll-xx'" in capsys.readouterr().out
 
 
 def test_convert_cuts_a_data_set_without_splits_in_the_report_s_way(tmp_path: Path) -> None:

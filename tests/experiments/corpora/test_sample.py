@@ -2,8 +2,6 @@ import random
 from pathlib import Path
 
 import pytest
-import spacy
-from spacy.tokens import DocBin
 
 from experiments.corpora import sample_words
 from experiments.corpora.sample import Sentence, make_sample, make_sentences
@@ -31,17 +29,6 @@ def test_same_seed_gives_same_bytes(sample_dir: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == (sample_dir / name).read_bytes()
 
 
-def entity_texts(sentence: Sentence) -> list[str]:
-    """Return the text of each entity of a sentence, its tokens joined by spaces."""
-    entities: list[list[str]] = []
-    for word, tag in zip(sentence.words, sentence.tags, strict=True):
-        if tag[0] == "B":
-            entities.append([word])
-        elif tag[0] == "I":
-            entities[-1].append(word)
-    return [" ".join(words) for words in entities]
-
-
 @pytest.mark.parametrize("held_out", ["dev", "test"])
 def test_held_out_names_occur_in_their_split_only(splits: Splits, held_out: str) -> None:
     pool = sample_words.make_pools(random.Random(0))[held_out]
@@ -49,15 +36,3 @@ def test_held_out_names_occur_in_their_split_only(splits: Splits, held_out: str)
     for split, sentences in splits.items():
         found = own.intersection(word.lower() for s in sentences for word in s.words)
         assert bool(found) == (split == held_out)
-
-
-def test_docs_hold_the_words_and_entities_with_unknown_spaces(
-    splits: Splits, sample_dir: Path
-) -> None:
-    doc_bin = DocBin().from_disk(sample_dir / "test.spacy")
-    docs = list(doc_bin.get_docs(spacy.blank("en").vocab))
-    assert all(doc.has_unknown_spaces for doc in docs)
-    assert [[t.text for t in doc] for doc in docs] == [s.words for s in splits["test"]]
-    assert [[ent.text.strip() for ent in doc.ents] for doc in docs] == [
-        entity_texts(s) for s in splits["test"]
-    ]
