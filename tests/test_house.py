@@ -1,42 +1,32 @@
 """Where everything is, and which part may import which."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from configparser import ConfigParser
 from graphlib import CycleError, TopologicalSorter
-from importlib import import_module
 
 import spacy_multihash
-from spacy_multihash.common import registered
-from tests.helpers.imports import imports, is_package, module_of, modules, project_imports, tree
+from tests.helpers.imports import imports, module_of, modules, project_imports, tree
 from tests.helpers.paths import ROOT
 
+TABLE = re.findall(
+    r"^\| `(\w+)` \| .* \| (.*?) ?\|$", (ROOT / "CONTRIBUTING.md").read_text("utf8"), re.M
+)
 # What each part of the package may import, besides itself and `common`.
-PARTS: dict[str, tuple[str, ...]] = {
-    "common": (),
-    "scale": ("corpus", "ner", "ner.tagger", "ner.transition"),
-    "compute": (),
-    "corpus": ("embed",),
-    "embed": ("compute", "vectors"),
-    "encode": ("compute",),
-    "ner": ("compute", "encode"),
-    "ner.tagger": ("compute", "encode", "ner"),
-    "ner.transition": ("compute", "ner"),
-    "textcat": ("compute", "embed"),
-    # Its callbacks and its command hand corpora, vocabs and tables to the arithmetic of vectors.
-    "tables": ("corpus", "embed", "vectors"),
-    "pipelines": ("compute", "embed", "encode", "ner", "ner.tagger", "ner.transition", "vectors"),
-    "inspection": ("compute", "corpus", "embed", "encode", "ner", "tables"),
-    # What `fit` adds to other commands: training with checkpoints, scores and the report.
-    "fit": ("corpus", "inspection", "scale"),
-    "vectors": ("compute",),
-    "compat": ("compute", "embed", "tables"),
-    "layers": ("compute", "embed", "encode", "ner", "ner.tagger", "textcat"),
+PARTS = {part: {*re.findall(r"`(\w+)`", imported)} for part, imported in TABLE}
+for imported in PARTS.values():
+    if "ner" in imported:
+        imported |= {"ner.tagger", "ner.transition"}
+PARTS |= {
+    "ner.tagger": {"compute", "encode", "ner"},
+    "ner.transition": {"compute", "ner"},
+    "compat": {"compute", "embed", "tables"},
+    "layers": {"compute", "embed", "encode", "ner", "ner.tagger", "textcat"},
 }
-PARTS["cli"] = tuple(set(PARTS) - {"compat", "layers"})
-PARTS["register"] = tuple(set(PARTS) - {"cli", "layers"})
+PARTS["cli"] = {*PARTS} - {"compat", "layers"}
+PARTS["register"] = {*PARTS} - {"cli", "layers"}
 WITHOUT_SPACY = ("common", "compute", "encode", "layers")
 
 
@@ -120,83 +110,10 @@ def is_private(importer: str, imported: str) -> bool:
     return imported.removeprefix(module).startswith("._") or (name.startswith("_") and foreign)
 
 
-def test_init_of_a_package_is_a_docstring() -> None:
-    packages = [name for name in modules() if is_package(name) and name != "spacy_multihash"]
-    assert len(packages) > 10
-    for package in packages:
-        assert ast.get_docstring(tree(package)), package
-        assert len(tree(package).body) == 1, package
-
-
-def test_registered_architectures_are_built_in_architectures() -> None:
-    setup = ConfigParser()
-    setup.read(ROOT / "setup.cfg")
-    lines = setup["options.entry_points"]["spacy_architectures"].split("\n")
-    builders = [line.partition("=")[2].strip() for line in lines if line and "removed:" not in line]
-    assert len(builders) > 5
-    homes = {builder.partition(":")[0] for builder in builders}
-    assert {home for home in homes if not home.endswith(".architectures")} == {
-        "spacy_multihash.compat"
-    }
-    built = {
-        f"{module}:{node.name}"
-        for module in modules()
-        for node in tree(module).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    assert {name for name in built if ":build_" in name and name.endswith("_v1")} == set(builders)
-
-
 def test_no_part_of_the_package_has_the_name_of_a_public_function() -> None:
     # Importing it would set it as an attribute of the package, in place of the function.
     direct = {module.split(".")[1] for module in ours()}
     assert direct & set(spacy_multihash.__all__) == set()  # type: ignore[attr-defined]
-
-
-def test_registered_names_are_written_once() -> None:
-    names = [name for key, name in vars(registered).items() if key.isupper()]
-    names = [name for name in names if name.endswith(".v1")]
-    assert len(names) > 10
-    none(
-        f"{module}:{line} has {text!r}"
-        for module in set(ours()) - {registered.__name__}
-        for line, text in strings(module)
-        if any(name in text for name in names)
-    )
-
-
-def strings(module: str) -> Iterator[tuple[int, str]]:
-    """Yield line and text of the strings of a module that are no docstrings."""
-    nodes = list(ast.walk(tree(module)))
-    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    for node in nodes:
-        if isinstance(node, ast.Constant) and id(node) not in docstrings:
-            if isinstance(node.value, str):
-                yield node.lineno, node.value
-
-
-def test_nodes_are_named_by_the_constants_of_their_files() -> None:
-    built = {
-        (module, ast.unparse(node.args[0]))
-        for module in ours()
-        for node in ast.walk(tree(module))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Model"
-    }
-    none(f"{module} builds Model({name})" for module, name in built if not name.endswith("NAME"))
-    names = [getattr(import_module(module), name) for module, name in built]
-    assert len(names) > 10
-    assert sorted(set(names)) == sorted(names)
-
-
-def test_nodes_are_found_by_constants() -> None:
-    none(
-        f"{module}:{node.lineno} has {ast.unparse(node)}"
-        for module in ours()
-        for node in ast.walk(tree(module))
-        if isinstance(node, ast.Compare)
-        and ast.unparse(node.left).endswith(".name")
-        and any(isinstance(getattr(part, "value", None), str) for part in ast.walk(node))
-    )
 
 
 def test_parts_know_nothing_of_spacy() -> None:
@@ -208,16 +125,13 @@ def test_parts_know_nothing_of_spacy() -> None:
     )
 
 
-def test_importing_tables_loads_no_spacy() -> None:
-    assert {name.split(".")[0] for name in loaded_by("spacy_multihash.tables.tables")} & {
-        "spacy",
-        "cupy",
-        "pandas",
-    } == set()
-
-
 def test_factory_that_spacy_always_imports_is_light() -> None:
-    names = loaded_by("spacy_multihash.ner.tagger.factory", after="spacy.pipeline")
+    code = (
+        "import sys, spacy.pipeline; before = set(sys.modules)\n"
+        "import spacy_multihash.ner.tagger.factory; print(*set(sys.modules) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = done.stdout.split()
     assert {part_of(name) for name in names if name.startswith("spacy_multihash.")} == {
         "common",
         "ner",
@@ -228,17 +142,6 @@ def test_factory_that_spacy_always_imports_is_light() -> None:
         "spacy_multihash.ner.tagger.settings",
     }
     assert {name.split(".")[0] for name in names} & {"torch", "pandas"} == set()
-
-
-def loaded_by(module: str, *, after: str = "sys") -> list[str]:
-    """List the modules that importing one loads, after another one."""
-    code = (
-        f"import sys, {after}; before = set(sys.modules); import {module}; "
-        "print(*sorted(set(sys.modules) - before))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert module in done.stdout.split()
-    return done.stdout.split()
 
 
 def ours() -> list[str]:

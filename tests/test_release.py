@@ -1,13 +1,11 @@
 """What a release says of itself: its version, its parts, and the files it is made of."""
 
-import re
 from configparser import ConfigParser
 
 import srsly
 
 import spacy_multihash
 from tests.helpers.paths import ROOT
-from tests.test_house import PARTS
 
 SETUP = ConfigParser()
 SETUP.read(ROOT / "setup.cfg")
@@ -20,22 +18,6 @@ def test_citation_is_of_this_version() -> None:
     assert citation["title"] == metadata["name"]
     assert citation["license"] == metadata["license"]
     assert "arXiv:2212.09255" in str(citation["preferred-citation"])
-
-
-def test_contributors_read_the_same_table_of_imports_as_the_tests() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf8")
-    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*?) ?\|$", text, re.M)
-    parts = {part: set(re.findall(r"`(\w+)`", imported)) for part, imported in rows}
-    assert parts.pop("cli") == set()  # all parts
-    packages = {
-        name: others for name, others in PARTS.items() if (ROOT / "spacy_multihash" / name).is_dir()
-    }
-    expected = {
-        name: {other for other in others if "." not in other}
-        for name, others in packages.items()
-        if name != "cli"
-    }
-    assert parts == expected
 
 
 def test_source_distribution_names_files_that_are_there() -> None:
