@@ -13,7 +13,8 @@ from spacy.language import Language
 from thinc.api import Ops, fix_random_seed, get_current_ops, require_gpu, set_current_ops
 from thinc.util import has_cupy_gpu
 
-from spacy_multihash.compute.dispatch import available_kernels, chosen_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
+from tests.helpers.kernels import using_kernels
 from tests.helpers.paths import ROOT, SHARED
 
 # A machine that others share may take any time for an example. Half of the usual examples are
@@ -94,13 +95,18 @@ def english(shared: Path) -> Language:
 @pytest.fixture(params=[*available_kernels(), pytest.param("gpu", marks=pytest.mark.gpu)])
 def ops(request: pytest.FixtureRequest) -> Iterator[Ops]:
     """Run a test with each of the kernels, with array code, and with CuPy on a CUDA device."""
-    before = get_current_ops()
-    former = chosen_kernels()
-    if request.param != "gpu":
-        use_kernels(request.param)
-    yield request.getfixturevalue("gpu") if request.param == "gpu" else before
-    set_current_ops(before)
-    use_kernels(former)
+    if request.param == "gpu":
+        yield request.getfixturevalue("gpu")
+    else:
+        with using_kernels(request.param):
+            yield get_current_ops()
+
+
+@pytest.fixture(params=available_kernels())
+def each_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run a test with each of the kernels, and with array code."""
+    with using_kernels(request.param):
+        yield
 
 
 @pytest.fixture

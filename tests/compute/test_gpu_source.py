@@ -16,11 +16,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import chain, fix_random_seed
 
 from spacy_multihash.compute import gpu, maxout
-from spacy_multihash.compute.dispatch import use_kernels
 from spacy_multihash.compute.hashing import hashing_of
 from spacy_multihash.compute.maxout_norm import parameters
 from spacy_multihash.embed import multi_embed as multi_embed_layer
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
+from tests.helpers.kernels import using_kernels
 from tests.helpers.maxout import random_vectors, randomize
 
 SOURCE = Path(gpu.__file__).with_name("gpu.cu")
@@ -171,11 +171,10 @@ def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
     model = randomize(MaxoutNorm(5, 7, nP=nP).initialize())
     X, dY = random_vectors(n, 7), random_vectors(n, 5, seed=1)
     layer, docs = maxout.Layer(*parameters(model)), maxout.Docs(numpy.array([n]))
-    former = use_kernels("none")
-    expected, cache = maxout.forward(X, layer, docs)
-    _, backprop = model.begin_update(X)
-    dX = backprop(dY)
-    use_kernels(former)
+    with using_kernels("none"):
+        expected, cache = maxout.forward(X, layer, docs)
+        _, backprop = model.begin_update(X)
+        dX = backprop(dY)
     assert cache is not None
     W, b, G, beta = layer.params
     sums, b = X @ W.transpose(1, 0, 2).reshape(nP * 5, 7).T, numpy.ascontiguousarray(b.T)

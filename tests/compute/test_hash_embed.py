@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from thinc.api import chain
 
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed
+from tests.helpers.kernels import using_kernels
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
 
@@ -33,14 +34,13 @@ def test_kernels_equal_the_layers(n: int, width: int, settings: list[tuple[int, 
     model = multi_embed(*layers).initialize()
     results = []
     for kernels in available_kernels():
-        former = use_kernels(kernels)
-        vectors, backprop = model.begin_update(ids)
-        backprop(d_vectors)
-        results.append([vectors])
-        for layer in layers:
-            results[-1].append(layer.layers[1].get_grad("E").copy())
-            layer.layers[1].get_grad("E").fill(0)
-        use_kernels(former)
+        with using_kernels(kernels):
+            vectors, backprop = model.begin_update(ids)
+            backprop(d_vectors)
+            results.append([vectors])
+            for layer in layers:
+                results[-1].append(layer.layers[1].get_grad("E").copy())
+                layer.layers[1].get_grad("E").fill(0)
     for result in results[:-1]:
         assert_array_equal(result[0], results[-1][0])
         for found, expected in zip(result[1:], results[-1][1:], strict=True):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash import set_threads
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.compute.maxout import Docs, Layer, backward, forward
+from tests.helpers.kernels import using_kernels
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
 
@@ -32,13 +33,12 @@ def draw_layer(rng: numpy.random.Generator, nO: int, nP: int, nI: int, **setting
 def everything(
     kernels: str, X: numpy.ndarray, dY: numpy.ndarray, layer: Layer, docs: Docs, mask: Any
 ) -> list[Any]:
-    former = use_kernels(kernels)
-    Y, cache = forward(X, layer, docs, mask=mask, is_train=True)
-    assert cache is not None
-    assert_array_equal(forward(X, layer, docs, mask=mask)[0], Y)
-    gradients = [None if param is None else numpy.ones_like(param) for param in layer.params]
-    dX = backward(dY, X, layer, docs, cache, tuple(gradients), mask=mask)
-    use_kernels(former)
+    with using_kernels(kernels):
+        Y, cache = forward(X, layer, docs, mask=mask, is_train=True)
+        assert cache is not None
+        assert_array_equal(forward(X, layer, docs, mask=mask)[0], Y)
+        gradients = [None if param is None else numpy.ones_like(param) for param in layer.params]
+        dX = backward(dY, X, layer, docs, cache, tuple(gradients), mask=mask)
     return [Y, cache.which, dX, *gradients]
 
 
@@ -104,16 +104,15 @@ def misaligned(A: numpy.ndarray) -> numpy.ndarray:
 @pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])
 def test_what_is_not_finite_comes_out_as_such(kernels: str, value: float) -> None:
     rng = numpy.random.default_rng(0)
-    former = use_kernels(kernels)
-    X = rng.normal(size=(9, 8)).astype("float32")
-    X[4, 3] = value
-    layer = draw_layer(rng, 5, 3, 8, norm=False)
-    relu = draw_layer(rng, 5, 1, 8, norm=False, relu=True)
-    with numpy.errstate(invalid="ignore"):
-        plain, _ = forward(X, layer, Docs(numpy.array([9])))
-        rectified, _ = forward(X, relu, Docs(numpy.array([9])))
-        normed, _ = forward(X, draw_layer(rng, 5, 3, 8), Docs(numpy.array([9])))
-    use_kernels(former)
+    with using_kernels(kernels):
+        X = rng.normal(size=(9, 8)).astype("float32")
+        X[4, 3] = value
+        layer = draw_layer(rng, 5, 3, 8, norm=False)
+        relu = draw_layer(rng, 5, 1, 8, norm=False, relu=True)
+        with numpy.errstate(invalid="ignore"):
+            plain, _ = forward(X, layer, Docs(numpy.array([9])))
+            rectified, _ = forward(X, relu, Docs(numpy.array([9])))
+            normed, _ = forward(X, draw_layer(rng, 5, 3, 8), Docs(numpy.array([9])))
     sums = (layer.W.astype("float64") @ X.T.astype("float64")).max(axis=1).T
     expected = numpy.where(numpy.isnan(value), numpy.nan, numpy.sign(sums[4]) * numpy.inf)
     assert_array_equal(plain[4], expected)
@@ -130,16 +129,14 @@ def test_arrays_need_not_be_aligned() -> None:
     X = rng.normal(size=(34, 10)).astype("float32")
     shifted = layer._replace(W=misaligned(layer.W), b=misaligned(layer.b))
     for kernels in available_kernels():
-        former = use_kernels(kernels)
-        expected = forward(X, layer, docs)[0]
-        assert_array_equal(forward(misaligned(X), shifted, docs)[0], expected)
-        use_kernels(former)
+        with using_kernels(kernels):
+            expected = forward(X, layer, docs)[0]
+            assert_array_equal(forward(misaligned(X), shifted, docs)[0], expected)
 
 
 @pytest.mark.parametrize("kernels", available_kernels()[:-1])
 def test_results_do_not_depend_on_threads(kernels: str) -> None:
     rng = numpy.random.default_rng(0)
-    former = use_kernels(kernels)
     layer = draw_layer(rng, 24, 3, 24, window=1, residual=True)
     docs = Docs(numpy.array([1000, 3, 700]), 1, 1, pad=True)
     X = rng.normal(size=(docs.rows, 24)).astype("float32")
@@ -149,7 +146,6 @@ def test_results_do_not_depend_on_threads(kernels: str) -> None:
         setting = set_threads(threads)
         results.append(everything(kernels, X, dY, layer, docs, None))
         set_threads(setting)
-    use_kernels(former)
     for result in results[1:]:
         for found, expected in zip(result, results[0], strict=True):
             assert_array_equal(found, expected)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash import set_threads
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.compute.ops import KernelOps
 from spacy_multihash.compute.threads import (
     ROWS_PER_THREAD,
@@ -24,6 +24,7 @@ from spacy_multihash.compute.threads import (
     in_parts_of_docs,
     num_threads,
 )
+from tests.helpers.kernels import using_kernels
 
 
 @pytest.fixture(autouse=True)
@@ -164,12 +165,11 @@ print(failed)
 def test_products_equal_those_of_thinc(kernels: str, n: int, K: int, N: int) -> None:
     rng = numpy.random.default_rng(0)
     X, W, V = (rng.normal(size=shape).astype("float32") for shape in ((n, K), (N, K), (K, N)))
-    former = use_kernels(kernels)
-    set_threads(2)
-    assert_allclose(KernelOps().gemm(X, W, trans2=True), X @ W.T, atol=1e-4)
-    if n:
-        assert_allclose(KernelOps().gemm(X, V), X @ V, atol=1e-4)
-    out = numpy.full((n, N), numpy.nan, dtype="float32")
-    assert KernelOps().gemm(X, W, trans2=True, out=out) is out
-    assert_allclose(out, X @ W.T, atol=1e-4)
-    use_kernels(former)
+    with using_kernels(kernels):
+        set_threads(2)
+        assert_allclose(KernelOps().gemm(X, W, trans2=True), X @ W.T, atol=1e-4)
+        if n:
+            assert_allclose(KernelOps().gemm(X, V), X @ V, atol=1e-4)
+        out = numpy.full((n, N), numpy.nan, dtype="float32")
+        assert KernelOps().gemm(X, W, trans2=True, out=out) is out
+        assert_allclose(out, X @ W.T, atol=1e-4)

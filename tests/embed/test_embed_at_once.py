@@ -12,8 +12,9 @@ from thinc.api import Model, fix_random_seed
 from thinc.layers.chain import forward as layer_by_layer
 
 from spacy_multihash import make_tables, set_tables
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.embed.architectures import build_multi_embed_v1, build_multi_hash_embed_v1
+from tests.helpers.kernels import using_kernels
 
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE", "LOWER"]
 SYMBOLS = ["1word1", "dxxxxd", "1w", "wo", "ord", "or", "d", "d12", "12"]
@@ -52,11 +53,8 @@ def assert_same(model: Model, docs: list[Doc]) -> None:
 def test_docs_are_embedded_at_once_as_layer_by_layer(
     kernels: str, width: int, num_hashes: list[int], lengths: list[int]
 ) -> None:
-    former = use_kernels(kernels)
-    try:
+    with using_kernels(kernels):
         assert_same(embedding(width, num_hashes), docs_of(lengths))
-    finally:
-        use_kernels(former)
 
 
 @pytest.mark.parametrize("name", ["E", "W", "b", "G", "beta"])
@@ -114,14 +112,11 @@ def test_features_are_mixed_at_once_as_layer_by_layer(
         model = build_multi_hash_embed_v1(5, attrs, [7] * len(attrs), False, reduce=reduce)
     model.initialize(X=docs_of([3]))
     (inner,) = (node for node in model.walk() if "forward_columns" in repr(node._func))
-    former = use_kernels(kernels)
-    try:
+    with using_kernels(kernels):
         at_once = model.predict(docs)
         inner._func = layer_by_layer
         for Y, of_layers in zip(at_once, model.predict(docs), strict=True):
             assert_allclose(Y, of_layers, atol=1e-6)
-    finally:
-        use_kernels(former)
 
 
 def test_a_prediction_has_no_way_back() -> None:

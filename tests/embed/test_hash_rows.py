@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import Ops, to_numpy
 
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.compute.hashing import DEAD_SEED, group_seeds
 from spacy_multihash.layers import default_seed, default_seeds, hash_rows
+from tests.helpers.kernels import using_kernels
 from tests.helpers.rows import reference_rows
 
 IDS = st.lists(st.integers(0, 2**64 - 1), max_size=40)
@@ -23,9 +24,8 @@ def rows_of(ids: list[int], nV: int, num_hashes: int, seed: int) -> list[list[in
 def test_hash_rows_equal_mmh3(ids: list[int], nV: int, num_hashes: int, seed: int) -> None:
     expected = reference_rows(ids, nV, num_hashes, group_seeds(seed, num_hashes))
     for kernels in available_kernels():
-        former = use_kernels(kernels)
-        rows = rows_of(ids, nV, num_hashes, seed)
-        use_kernels(former)
+        with using_kernels(kernels):
+            rows = rows_of(ids, nV, num_hashes, seed)
         assert rows == expected
 
 

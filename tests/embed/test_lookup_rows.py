@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import Model, Ops, to_numpy
 
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.layers import Symbols, lookup_rows
+from tests.helpers.kernels import using_kernels
 
 IDS = st.integers(0, 2**64 - 1)
 
@@ -34,9 +35,8 @@ def test_lookup_rows_equal_a_dict(
     row_of = {symbol: i + 1 for i, symbol in enumerate(symbols)}
     ids = data.draw(st.permutations(symbols + others))
     for kernels in available_kernels():
-        former = use_kernels(kernels)
-        rows = rows_of(make(symbols), list(ids))
-        use_kernels(former)
+        with using_kernels(kernels):
+            rows = rows_of(make(symbols), list(ids))
         assert rows == [[row_of.get(i, 0)] for i in ids]
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
 from thinc.types import Ints1d, Ragged
 
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.embed import unique_tokens
 from spacy_multihash.layers import (
     TableEmbed,
@@ -18,6 +18,7 @@ from spacy_multihash.layers import (
     multi_embed,
     with_token_types,
 )
+from tests.helpers.kernels import using_kernels
 
 A, B, KEY = 10, 20, 30  # attribute ids
 
@@ -154,9 +155,8 @@ def test_types_differ_in_the_key_of_their_static_vector() -> None:
 )
 def test_distinct_rows_equal_a_dict(ids: list[tuple[int, int]]) -> None:
     for kernels in available_kernels():
-        former = use_kernels(kernels)
-        first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
-        use_kernels(former)
+        with using_kernels(kernels):
+            first, group_of = distinct_rows(numpy.array(ids, dtype="uint64"))
         groups = [ids[i] for i in first]
         assert len(groups) == len(set(ids))
         assert [groups[g] for g in group_of] == ids

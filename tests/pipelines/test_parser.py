@@ -1,6 +1,5 @@
 """Tests that spaCy's parser, which calls products from C, predicts the same with our kernels."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy
@@ -10,17 +9,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import NumpyOps
 
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.compute.ops import KernelOps, use_kernel_ops
 
 WORDS = [f"w{i}" for i in range(60)]
-
-
-@pytest.fixture(params=available_kernels())
-def _kernels(request: pytest.FixtureRequest) -> Iterator[None]:
-    former = use_kernels(request.param)
-    yield
-    use_kernels(former)
 
 
 def make_parser(**model: object) -> Language:
@@ -50,7 +41,7 @@ def make_parser(**model: object) -> Language:
     return nlp
 
 
-@pytest.mark.usefixtures("_kernels")
+@pytest.mark.usefixtures("each_kernels")
 @pytest.mark.parametrize(
     "model", [{}, {"maxout_pieces": 1}, {"use_upper": False}, {"hidden_width": 13}]
 )
@@ -68,7 +59,7 @@ def test_parser_predicts_the_same(model: dict) -> None:
         numpy.testing.assert_array_equal(other.to_array(attrs), one.to_array(attrs))
 
 
-@pytest.mark.usefixtures("_kernels")
+@pytest.mark.usefixtures("each_kernels")
 def test_gather_add_calls_our_sum() -> None:
     rng = numpy.random.default_rng(0)
     table = rng.normal(size=(7, 5)).astype("float32")

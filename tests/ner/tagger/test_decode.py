@@ -10,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.ner.biluo import Constraints, may_follow, num_labels, tag_columns, tag_names
 from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf, decode_greedy
+from tests.helpers.kernels import using_kernels
 from tests.helpers.linear_chain import valid_sequences
 
 SEED = 20170913
@@ -191,11 +192,8 @@ def test_decoders_find_the_same_where_all_scores_of_a_token_are_higher(decode: D
 
 
 def decode_with(kernels: str, decode: Decoder, batch: Batch) -> numpy.ndarray:
-    former = use_kernels(kernels)
-    try:
+    with using_kernels(kernels):
         return decode(batch)
-    finally:
-        use_kernels(former)
 
 
 @pytest.mark.parametrize("decode", [constrained, crf])

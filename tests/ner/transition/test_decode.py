@@ -1,14 +1,11 @@
 """The loop takes the actions that spaCy's greedy recognizer takes, compiled or not."""
 
-from collections.abc import Iterator
-
 import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spacy_multihash import BatchEntityRecognizer
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
 from spacy_multihash.ner.transition.rules import ANY_LABEL, NO_ACTION, NO_LABEL, valid_inside
 from spacy_multihash.ner.transition.states import Batch, Parts, States, visit_states, whole_docs
 from tests.helpers.action_sequences import batch_of
@@ -23,14 +20,7 @@ from tests.helpers.transition import (
     recognizer,
 )
 
-SETTINGS = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-
-
-@pytest.fixture(params=available_kernels(), autouse=True)
-def kernels(request: pytest.FixtureRequest) -> Iterator[None]:
-    former = use_kernels(request.param)
-    yield
-    use_kernels(former)
+pytestmark = pytest.mark.usefixtures("each_kernels")
 
 
 def read(case: Case, tokens: list) -> Batch:
@@ -108,9 +98,9 @@ def assert_states(found: States, expected: dict[int, tuple]) -> None:
 
 
 @given(data=st.data())
-@settings(**SETTINGS, max_examples=60)
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 def test_entities_are_those_of_spacys_ner(data: st.DataObject) -> None:
-    case = data.draw(cases())
+    case = data.draw(cases(most_labels=data.draw(st.sampled_from([6, 6, 100]))))
     tokens = data.draw(batches([*case.labels, *case.later, "NEW"]))
     ner, ours = both(case)
     assert_same(ner, ours, make_docs(ner.vocab, tokens))
@@ -120,7 +110,7 @@ def test_entities_are_those_of_spacys_ner(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(**SETTINGS, max_examples=60)
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 def test_visited_states_are_those_of_a_plain_loop(data: st.DataObject) -> None:
     case = data.draw(cases())
     docs = [tokens for tokens in data.draw(batches([*case.labels, *case.later])) if tokens]

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from spacy.pipeline import EntityRecognizer
 
 from spacy_multihash import BatchEntityRecognizer
@@ -17,9 +15,7 @@ from tests.helpers.transition import (
     annotate,
     annotations,
     assert_same,
-    batches,
     both,
-    cases,
     make_doc,
     make_docs,
     recognizer,
@@ -48,15 +44,6 @@ def random_docs(number: int, length: int, labels: Iterable[str], iob: list[int])
 
 
 # Any model, any docs
-
-
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
-@given(st.data())
-def test_entities_of_up_to_100_labels_are_those_of_spacys_ner(data: st.DataObject) -> None:
-    case = data.draw(cases(fewest_labels=7, most_labels=100))
-    ner, ours = both(case)
-    tokens = data.draw(batches([*case.labels, *case.later, "NEW"]))
-    assert_same(ner, ours, make_docs(ner.vocab, tokens))
 
 
 def test_entities_do_not_depend_on_the_batch() -> None:
