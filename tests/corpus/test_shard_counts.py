@@ -52,7 +52,7 @@ def as_json(stats: CorpusStats) -> str:
     return json.dumps(asdict(stats))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(train=TEXTS.filter(bool), dev=TEXTS, matching=MATCHINGS, data=st.data())
 def test_pieces_have_the_statistics_of_the_whole(
     train: list[Words], dev: list[Words], matching: Matching, data: st.DataObject
@@ -68,7 +68,7 @@ def test_pieces_have_the_statistics_of_the_whole(
     assert as_json(stats) == as_json(whole)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(texts=TEXTS, data=st.data())
 def test_counts_stand_in_the_order_of_reading(texts: list[Words], data: st.DataObject) -> None:
     parts = [count(piece, Matching()) for piece in cut(texts, data)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spacy_multihash.inspection.facts import CorpusFacts, FeatureFacts, VectorFacts
@@ -212,7 +212,6 @@ def test_hashes_are_the_fewest_that_tell_symbols_apart() -> None:
     size=st.integers(1, 10**8),
     unknown=st.floats(0, 1),
 )
-@settings(max_examples=50)
 def test_tables_never_have_more_parameters_than_they_may(
     counts: list[int], size: int, unknown: float
 ) -> None:

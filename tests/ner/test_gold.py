@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.tokens import Doc, Span
@@ -29,7 +29,6 @@ def reference_docs(draw: st.DrawFn) -> Doc:
     return doc
 
 
-@settings(max_examples=100)
 @given(st.lists(reference_docs(), max_size=3))
 def test_tags_are_those_of_spacys_alignment(references: list[Doc]) -> None:
     examples = [Example(Doc(VOCAB, words=[token.text for token in doc]), doc) for doc in references]

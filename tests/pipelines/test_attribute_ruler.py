@@ -7,7 +7,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import given
 from spacy.language import Language
 from spacy.pipeline import AttributeRuler
 from spacy.tokens import Doc, Token
@@ -119,7 +119,6 @@ def attributes(ruler: AttributeRuler, vocab: Vocab, docs: list[dict[str, Any]]) 
     return read
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(rules(), min_size=1, max_size=6), docs(), st.integers(0, 3))
 def test_any_patterns_set_what_spacys_ruler_sets(
     drawn: list[dict], written: list[dict], later: int

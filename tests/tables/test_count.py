@@ -36,7 +36,7 @@ def as_bytes(tables: Tables) -> list[Any]:
     return [(n, t.keys.tobytes(), t.counts.tobytes()) for n, t in tables.tables.items()]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(texts=TEXTS, data=st.data())
 def test_pieces_have_the_counts_of_the_whole(texts: list[list[str]], data: st.DataObject) -> None:
     parts = [count(piece) for piece in cut(texts, data)]

@@ -185,7 +185,7 @@ def test_first_vector_of_a_word_is_kept(tmp_path: Path, messages: Callable[[], s
 LINE = st.text("ab \t0.1-e\u00a0\u2028\r", max_size=12)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.binary(max_size=60),

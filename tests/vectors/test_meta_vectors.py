@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
@@ -34,7 +34,6 @@ def problems(draw: st.DrawFn) -> tuple[numpy.ndarray, numpy.ndarray]:
     return P, draw(arrays(bool, (n, U)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems())
 def test_vectors_and_gradients_are_those_of_a_loop(
     problem: tuple[numpy.ndarray, numpy.ndarray],

@@ -128,7 +128,7 @@ def make_doc(
     return doc
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(words=WORDS, presets=PRESETS, sentences=st.sets(st.integers(1, 11), max_size=3))
 def test_entities_of_others_blocked_tokens_whitespace_and_sentences_are_respected(
     taggers: dict[str, Language],

@@ -48,7 +48,6 @@ def check_against_brute_force(batch: Batch) -> None:
     assert_allclose(d_transitions, expected[2], atol=1e-6)
 
 
-@settings(max_examples=60)
 @given(batches)
 def test_crf_loss_and_gradients_are_those_of_all_sequences(batch: Batch) -> None:
     check_against_brute_force(batch)

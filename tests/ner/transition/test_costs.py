@@ -67,7 +67,7 @@ def reachable(
                 waiting.append((following, *((start, label) if kind == "I" else (-1, -1))))
 
 
-@settings(max_examples=75, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(BATCHES)
 def test_costs_and_valid_actions_are_spacys(batch: list[Example]) -> None:
     batch = [example for example in batch if len(example.predicted)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -125,7 +125,6 @@ def some_words(draw: st.DrawFn) -> Words:
 
 
 @given(some_words(), st.integers(0, 99), st.sampled_from([0.3, 1.0, 20.0]))
-@settings(deadline=None, max_examples=60)
 def test_probabilities_are_sums_for_any_docs(words: Words, seed: int, temperature: float) -> None:
     assert_as_one_by_one(RECOGNIZERS[seed % len(RECOGNIZERS)], words, temperature)
 
@@ -274,7 +273,6 @@ def assert_most_probable(
 
 
 @given(some_words(), st.integers(0, 99), st.sampled_from([0.5, 1.0, 3.0]))
-@settings(deadline=None, max_examples=60)
 def test_no_sequence_of_any_doc_is_more_probable(
     words: Words, seed: int, temperature: float
 ) -> None:

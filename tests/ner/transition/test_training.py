@@ -30,7 +30,7 @@ from tests.helpers.transition_training import (
 BATCHES = st.lists(examples(), min_size=1, max_size=4)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(setups(), BATCHES, st.sampled_from([training.CHUNK, training.CHUNK, 1, 3]))
 def test_update_is_spacys(case: Case, batch: list[Example], chunk: int) -> None:
     stepwise = theirs(case)

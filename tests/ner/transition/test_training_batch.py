@@ -97,7 +97,7 @@ def cut_by_us(ner: EntityRecognizer, batch: list[Example], length: int) -> Parts
     return cut(batch, length, gold, key)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(examples(), min_size=1, max_size=3), st.integers(1, 12), KEYS)
 def test_parts_and_where_they_begin_are_spacys(
     batch: list[Example], length: int, key: str | None
@@ -133,7 +133,6 @@ def test_length_of_parts_is_drawn_as_spacy_does(cut_size: int) -> None:
     assert lengths == [max(1, length) for length in spacys]
 
 
-@settings(max_examples=100)
 @given(examples(), st.integers(0, 20), st.one_of(st.just(-1), st.integers(0, 20)), KEYS)
 def test_what_has_gold_entities_is_spacys(
     example: Example, start: int, end: int, key: str | None
