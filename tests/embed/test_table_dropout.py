@@ -20,6 +20,7 @@ from spacy_multihash import (
     set_tables,
     spacy_seeds,
 )
+from tests.helpers.maxout import randomize
 
 Settings = dict[str, Any]
 
@@ -54,11 +55,7 @@ def build(kind: str, docs: list[Doc], **settings: Any) -> Model:
         set_tables(model, make_tables(count_symbols(docs, SYMBOLS), min_freq=1))
     fix_random_seed(7)
     model.initialize(X=docs)
-    for node in model.walk():
-        for name in node.param_names:
-            values = numpy.random.normal(size=node.get_param(name).shape).astype("float32")
-            node.set_param(name, model.ops.asarray(values))
-    return model
+    return randomize(model)
 
 
 def node_of(model: Model, name: str) -> Model:

@@ -10,8 +10,10 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.vectors import Vectors
 
+from tests.helpers.maxout import random_vectors
 from tests.helpers.pipelines import add_embedding
 from tests.helpers.spacy_pipelines import LISTENER, ner
+from tests.helpers.vectors import write_floret, write_pipeline
 
 TEXT = "Anna met ROME xyz fell"
 META = "spacy-multihash.MetaVectors.v1"
@@ -19,32 +21,26 @@ META = "spacy-multihash.MetaVectors.v1"
 
 def vectors_of(nlp: Language, words: Sequence[str], width: int, seed: int = 0) -> Vectors:
     """Make a table of words."""
-    data = numpy.random.default_rng(seed).normal(size=(len(words), width)).astype("float32")
+    data = random_vectors(len(words), width, seed)
     keys = [nlp.vocab.strings.add(word) for word in words]
     return Vectors(strings=nlp.vocab.strings, data=data, keys=keys, name="words")
 
 
 def floret_of(nlp: Language, width: int, seed: int = 0) -> Vectors:
     """Make a table of n-grams."""
-    data = numpy.random.default_rng(seed).normal(size=(50, width)).astype("float32")
+    data = random_vectors(50, width, seed)
     settings = {"mode": "floret", "minn": 2, "maxn": 3, "hash_count": 2}
     return Vectors(strings=nlp.vocab.strings, data=data, name="floret", **settings)
 
 
 def save_words(path: Path, words: Sequence[str], width: int, seed: int = 0) -> str:
     """Save a pipeline with a table of words."""
-    nlp = spacy.blank("en")
-    nlp.vocab.vectors = vectors_of(nlp, words, width, seed)
-    nlp.to_disk(path)
-    return str(path)
+    return str(write_pipeline(path, random_vectors(len(words), width, seed), words, "en"))
 
 
 def save_floret(path: Path, width: int) -> str:
     """Save a pipeline with a table of n-grams."""
-    nlp = spacy.blank("en")
-    nlp.vocab.vectors = floret_of(nlp, width)
-    nlp.to_disk(path)
-    return str(path)
+    return str(write_floret(path, random_vectors(50, width), "en"))
 
 
 def meta_embed(

@@ -1,5 +1,6 @@
 """Small tables of vectors, in memory and in files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,11 @@ def make_table(
     return VectorTable(name, X, word_keys(words), numpy.arange(len(words)), words)
 
 
-def write_pipeline(path: Path, X: numpy.ndarray, words: list[str] | None = None) -> Path:
+def write_pipeline(
+    path: Path, X: numpy.ndarray, words: Sequence[str] | None = None, lang: str = "xx"
+) -> Path:
     """Write a pipeline with vectors, as spaCy does."""
-    nlp = spacy.blank("xx")
+    nlp = spacy.blank(lang)
     words = WORDS[: len(X)] if words is None else words
     nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, name="some.vectors")
     for row, word in enumerate(words):
@@ -41,9 +44,9 @@ def write_pipeline(path: Path, X: numpy.ndarray, words: list[str] | None = None)
     return path
 
 
-def write_floret(path: Path, X: numpy.ndarray) -> Path:
+def write_floret(path: Path, X: numpy.ndarray, lang: str = "xx") -> Path:
     """Write a pipeline with a floret table."""
-    nlp = spacy.blank("xx")
+    nlp = spacy.blank(lang)
     nlp.vocab.vectors = Vectors(strings=nlp.vocab.strings, data=X, **FLORET_TABLE)
     nlp.to_disk(path)
     return path
