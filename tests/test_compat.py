@@ -27,6 +27,7 @@ from spacy_multihash.compat import (
 from spacy_multihash.corpus.statistics import count_symbols
 from spacy_multihash.tables.tables import read_tables
 from tests.helpers.corpora import CALLBACK, LOOKUP, build, make_docs, small_config, write_corpus
+from tests.helpers.vectors import write_pipeline
 
 # Miranda et al. 2022, Appendix C, listing 1, without its line numbers.
 LISTING_1 = """
@@ -128,14 +129,6 @@ ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 SET_ATTR = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
 
 
-def write_vectors(path: Path) -> Path:
-    nlp = spacy.blank("en")
-    for i, word in enumerate(["Anna", "Bob", "Rome", "."]):
-        nlp.vocab.set_vector(word, numpy.eye(8, dtype="float32")[i])
-    nlp.to_disk(path)
-    return path
-
-
 def write_report_tables(path: Path) -> Path:
     write_tables(path, make_tables(counts_of(make_docs()), min_freq=1))
     return path
@@ -148,7 +141,8 @@ def counts_of(docs: list[Doc]) -> dict[str, Counter[int]]:
 def initialize(listing: str, tmp_path: Path, **callback: Any) -> Language:
     """Complete a listing, initialize its pipeline, and see it learn in eight steps."""
     corpus = write_corpus(tmp_path / "corpus.spacy", make_docs())
-    vectors = write_vectors(tmp_path / "vectors")
+    X = numpy.eye(4, 8, dtype="float32")
+    vectors = write_pipeline(tmp_path / "vectors", X, ["Anna", "Bob", "Rome", "."], "en")
     before, _, section = LISTING_1.partition("[components.tok2vec.model.embed]")
     encode = section[section.index("[components.tok2vec.model.encode]") :]
     text = before + listing + "\n" + encode
@@ -185,14 +179,6 @@ def test_listing_2_runs_with_the_callback_of_the_report(tmp_path: Path) -> None:
         keys = read_tables(tables).tables[attr].keys
         assert layer.attrs["attr"].value == attr
         assert layer.predict(keys).ravel().tolist() == list(range(1, len(keys) + 1))
-
-
-def test_listing_2_runs_with_our_callback(tmp_path: Path) -> None:
-    callback = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 2}
-    nlp = initialize(LISTING_2, tmp_path, **callback)
-    tables = nodes(nlp, "lookup_rows")
-    assert [table.attrs["attr"].value for table in tables] == ATTRS
-    assert len(tables[0].attrs["symbols"]) == 4  # "." 4 times; anna, bob, rome twice
 
 
 def test_listing_3_runs(tmp_path: Path) -> None:

@@ -49,7 +49,6 @@ from spacy_multihash.layers import (
     weighted_embed,
     with_token_types,
 )
-from tests.helpers.layouts import LAYOUTS
 
 # Public names that are no layers: functions, classes, types and numbers.
 NO_LAYERS = {
@@ -338,6 +337,29 @@ def test_batch_may_be_empty(case: Case, is_train: bool) -> None:
         shapes = [array.shape for array in arrays_of(X)]
         assert [array.shape for array in arrays_of(dX)] == shapes
         assert all(numpy.isfinite(gradient).all() for gradient in gradients(model))
+
+
+def locked(array: Any) -> Any:
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def misaligned(array: Any) -> Any:
+    moved = numpy.zeros(array.nbytes + 1, dtype="uint8")[1:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
+
+
+# The same numbers, laid out otherwise in memory.
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "strided": lambda array: numpy.repeat(array, 2, axis=0)[::2],
+    "reversed": lambda array: array[::-1].copy()[::-1],
+    "fortran": numpy.asfortranarray,
+    "part": lambda array: numpy.concatenate([array, array], axis=-1)[..., : array.shape[-1]],
+    "read only": locked,
+    "misaligned": misaligned,
+}
 
 
 def wide(array: Any) -> Any:

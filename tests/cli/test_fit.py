@@ -270,10 +270,10 @@ def test_same_texts_stay_in_one_split() -> None:
     assert len(set.union(*texts)) == sum(map(len, texts)) == 20
 
 
-def test_run_that_failed_before_training_starts_anew() -> None:
+def test_run_that_failed_before_training_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     assert invoke("train.conll", "--vectors", "nowhere").exit_code == 1
+    monkeypatch.setattr(module, "train_pipeline", interrupted(lambda *args: None))
     result = invoke("train.conll")
-    assert result.exit_code == 0, result.output
     few = r"⚠ Don't rely on the probabilities: dev has only \d\d? entities\."
     assert re.search(few, said(result)), result.output
 

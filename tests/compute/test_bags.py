@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, get_current_ops, to_numpy
 
 from spacy_multihash.compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
-from spacy_multihash.compute.dispatch import available_kernels, use_kernels
+from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.compute.threads import set_threads
-from tests.helpers.layouts import FLOATS
+from tests.helpers.kernels import using_kernels
 
 ROWS = 13
 
@@ -65,11 +65,8 @@ def compute(case: Case, ops: Ops) -> list[numpy.ndarray]:
 
 
 def with_kernels(name: str, case: Case) -> list[numpy.ndarray]:
-    former = use_kernels(name)
-    try:
+    with using_kernels(name):
         return compute(case, get_current_ops())
-    finally:
-        use_kernels(former)
 
 
 LENGTHS = {
@@ -113,16 +110,6 @@ def test_numbers_that_are_not_finite_stay_so(ops: Ops, value: float) -> None:
     for array, other in zip((vectors, dE, d_weights), expected, strict=True):
         assert_array_equal(numpy.isnan(array), numpy.isnan(other))
         assert_array_equal(numpy.isinf(array), numpy.isinf(other))
-
-
-@pytest.mark.parametrize("layout", FLOATS)
-@pytest.mark.parametrize("W", [1, 7])
-def test_gradients_in_any_memory(ops: Ops, layout: str, W: int) -> None:
-    case = draw([3, 0, 2], 2, W, weighted=True, mean=True)
-    expected = compute(case, ops)
-    changed = case._replace(d_vectors=FLOATS[layout](case.d_vectors))
-    for array, other in zip(compute(changed, ops), expected, strict=True):
-        assert_array_equal(array, other)
 
 
 def test_results_are_the_same_with_any_number_of_threads(ops: Ops) -> None:

@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import Doc, Span
 from spacy.training import Example
-from spacy.training.initialize import init_nlp
-from spacy.training.loop import train
 from thinc.api import fix_random_seed
 
 from spacy_multihash.corpus.noise import (
@@ -23,7 +21,7 @@ from spacy_multihash.corpus.noise import (
     read_alphabet,
     with_text,
 )
-from tests.helpers.corpora import HASH, make_docs, small_config, write_corpus
+from tests.helpers.corpora import write_corpus
 
 NAME = "spacy-multihash.char_noise.v1"
 NLP = spacy.blank("en")
@@ -238,14 +236,3 @@ def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> N
     settings = {"alphabet": ALPHABET, **settings}
     with pytest.raises(ValueError, match=f"{NAME}: .*{message}"):
         make_char_noise_v1(**settings)
-
-
-def test_pipeline_trains_with_noise(tmp_path: Path) -> None:
-    path = write_corpus(tmp_path / "train.spacy", make_docs(5))
-    config = small_config(path, dict[str, Any](HASH))
-    config["training"].update(max_steps=10, eval_frequency=5)
-    noise = {"@augmenters": NAME, "corpus": "${paths.train}", "keep_original": True}
-    config["corpora"]["train"]["augmenter"] = noise
-    with (tmp_path / "out.txt").open("w") as out:
-        nlp, _ = train(init_nlp(config), stdout=out, stderr=out)
-    assert nlp("Anna met Bob").has_annotation("ENT_IOB")

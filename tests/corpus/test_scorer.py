@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 import spacy
-import srsly
 from spacy.language import Language
 from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
-from spacy.training.loop import train
-from thinc.api import Config
 
 from spacy_multihash.corpus.evaluation import (
     evaluate_entities,
@@ -88,21 +85,3 @@ def test_scorer_survives_round_trips(tmp_path: Path) -> None:
     for after in (loaded, pickled):
         assert before | {"speed": 0} == after | {"speed": 0}
     assert before["ents_seen_per_type"] is not None
-
-
-def test_training_logs_the_scores_that_the_config_weighs(tmp_path: Path) -> None:
-    path = write_corpus(tmp_path / "train.spacy", make_docs(5))
-    config: Config = small_config(path, dict[str, Any](HASH))
-    config["components"]["ner"]["scorer"] = {"@scorers": SCORER, "train": "${paths.train}"}
-    config["training"]["score_weights"].update(ents_seen_f=0.0, ents_unseen_f=0.0)
-    config["training"]["logger"] = {
-        "@loggers": "spacy.ConsoleLogger.v3",
-        "console_output": False,
-        "output_file": str(tmp_path / "log.jsonl"),
-    }
-    with (tmp_path / "out.txt").open("w") as out:
-        train(init_nlp(config), stdout=out, stderr=out)
-    last = list(srsly.read_jsonl(tmp_path / "log.jsonl"))[-1]["scores"]
-    # All of dev is in train: nothing is unseen.
-    assert last["ents_seen_f"] == last["ents_f"] > 0
-    assert last["ents_unseen_f"] == 0.0

@@ -1,25 +1,20 @@
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
-from spacy.attrs import SHAPE
 from spacy.ml.models.tok2vec import MultiHashEmbed
 from spacy.tokens import Doc
 from thinc.api import Model, fix_random_seed, to_numpy
 
 from spacy_multihash import (
-    build_multi_embed_v1,
     build_multi_hash_embed_v1,
-    build_multi_weighted_hash_embed_v1,
     default_seeds,
     spacy_seeds,
 )
 from spacy_multihash.common.nodes import find_nodes
-from spacy_multihash.compat import build_report_multi_fewer_hash_embed_v1
 from spacy_multihash.compute.hashing import group_seeds
 from tests.helpers.rows import reference_rows
 
@@ -99,39 +94,3 @@ def test_dropout_differs_between_tokens_of_a_type(docs: list[Doc]) -> None:
     vectors = model.begin_update(docs)[0][0]
     first, second = vectors[0] == 0, vectors[2] == 0  # Anna, Anna
     assert (first != second).any()
-
-
-HASHED = {
-    "attrs": ["NORM", "SHAPE"],
-    "rows_by": ["hash", "hash"],
-    "rows": [50, 20],
-    "num_hashes": [2, 2],
-    "seeds": [2654435769, 1013904242],
-}
-IMPORTANCE = {
-    "importance_attrs": ["NORM", "SHAPE"],
-    "importance_rows_by": ["hash", "hash"],
-    "importance_rows": [500, 200],
-    "importance_num_hashes": [1, 1],
-    "importance_seeds": [3051791205, 1411259678],
-}
-SIZES: dict[str, Any] = {"width": 8, "attrs": ["norm", SHAPE], "include_static_vectors": False}
-# They are saved with the weights, and loading compares them: these values never change.
-ROOTS: dict[str, tuple[Callable[..., Model], dict[str, Any]]] = {
-    "hash": (partial(build_multi_hash_embed_v1, rows=[50, 20], num_hashes=2), HASHED),
-    "weighted": (partial(build_multi_weighted_hash_embed_v1, rows=[50, 20]), HASHED | IMPORTANCE),
-    "fixed": (
-        partial(build_multi_weighted_hash_embed_v1, rows=[50, 20], train_importance=False),
-        HASHED,
-    ),
-    "lookup": (build_multi_embed_v1, {"attrs": ["NORM", "SHAPE"], "rows_by": ["lookup", "lookup"]}),
-    "report": (partial(build_report_multi_fewer_hash_embed_v1, rows=[50, 20], num_hashes=2), {}),
-}
-
-
-@pytest.mark.parametrize("kind", ROOTS)
-def test_root_keeps_the_settings_that_rows_depend_on(kind: str) -> None:
-    function, expected = ROOTS[kind]
-    root = function(**SIZES).attrs
-    expected = expected or HASHED | {"seeds": [8, 9]}
-    assert [(name, pinned.value) for name, pinned in root.items()] == list(expected.items())

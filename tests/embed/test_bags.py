@@ -12,6 +12,7 @@ from spacy_multihash.embed.bags import embed_bags
 from spacy_multihash.embed.weighted_embed import weighted_layer
 from spacy_multihash.layers import Symbols, TableEmbed, hash_rows, lookup_rows
 from tests.helpers.gradients import check_param_gradients
+from tests.helpers.maxout import randomize
 
 WIDTH, ROWS = 3, 11
 SYMBOLS = numpy.array([5, 2**64 - 1, 5, 7, 0, 9, 5, 5, 12, 13, 14, 15], dtype="uint64")
@@ -49,16 +50,6 @@ LAYERS: dict[str, Any] = {
 }
 
 
-def randomize(model: Model) -> Model:
-    model.initialize()
-    rng = numpy.random.default_rng(0)
-    for node in model.walk():
-        for name in node.param_names:
-            values = rng.normal(size=node.get_param(name).shape).astype("float32")
-            node.set_param(name, model.ops.asarray(values))
-    return model
-
-
 def ragged(ops: Ops, lengths: list[int]) -> Ragged:
     return Ragged(
         ops.asarray(SYMBOLS[: sum(lengths)]), ops.asarray(numpy.array(lengths, dtype="int32"))
@@ -82,7 +73,7 @@ def by_loop(layer: Model, lengths: list[int], reduce: str) -> numpy.ndarray:
 @pytest.mark.parametrize("kind", LAYERS)
 def test_vectors_equal_a_loop(ops: Ops, kind: str, lengths: list[int], reduce: Any) -> None:
     layer = LAYERS[kind]()
-    model = randomize(embed_bags(layer, reduce=reduce))
+    model = randomize(embed_bags(layer, reduce=reduce).initialize())
     expected = by_loop(layer, lengths, reduce)
     X = ragged(ops, lengths)
     assert_allclose(to_numpy(model.predict(X)), expected, atol=1e-5)
@@ -96,14 +87,14 @@ def test_vectors_equal_a_loop(ops: Ops, kind: str, lengths: list[int], reduce: A
 def test_gradients_equal_central_differences(
     ops: Ops, kind: str, lengths: list[int], reduce: Any
 ) -> None:
-    model = randomize(embed_bags(LAYERS[kind](), reduce=reduce))
+    model = randomize(embed_bags(LAYERS[kind](), reduce=reduce).initialize())
     check_param_gradients(model, ragged(ops, lengths), lambda Y: Y, eps=1e-2, atol=1e-3)
 
 
 @pytest.mark.parametrize("lengths", EMPTY.values(), ids=EMPTY.keys())
 @pytest.mark.parametrize("kind", LAYERS)
 def test_tokens_without_symbols(ops: Ops, kind: str, lengths: list[int]) -> None:
-    model = randomize(embed_bags(LAYERS[kind](), reduce="mean"))
+    model = randomize(embed_bags(LAYERS[kind](), reduce="mean").initialize())
     vectors, backprop = model.begin_update(ragged(ops, lengths))
     assert_array_equal(to_numpy(vectors), numpy.zeros((len(lengths), model.get_dim("nO"))))
     d_symbols = backprop(vectors)
@@ -112,7 +103,7 @@ def test_tokens_without_symbols(ops: Ops, kind: str, lengths: list[int]) -> None
 
 def test_unk_dropout_takes_symbols_and_not_tokens(ops: Ops) -> None:
     layer = looked_up(unk_dropout=0.5)
-    model = randomize(embed_bags(layer, reduce="sum"))
+    model = randomize(embed_bags(layer, reduce="sum").initialize())
     table = to_numpy(layer.layers[1].get_param("E")).copy()
     table[0], table[1:] = 0, 1  # a token's vector counts its known symbols
     layer.layers[1].set_param("E", ops.asarray(table))

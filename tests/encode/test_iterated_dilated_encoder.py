@@ -1,3 +1,4 @@
+from functools import cache
 from typing import Any
 
 import numpy
@@ -55,40 +56,49 @@ def test_encoder_equals_its_reference(
         assert_allclose(to_numpy(passes[number]), of_pass, atol=1e-4)
 
 
-@pytest.mark.parametrize(("dilations", "repeats", "window_size", "options"), SHAPES)
-@pytest.mark.parametrize("only_last", [False, True])
-def test_gradients_equal_central_differences_of_the_reference(
-    ops: Ops,
-    dilations: list[int],
-    repeats: int,
-    window_size: int,
-    options: dict[str, bool],
-    only_last: bool,
-) -> None:
-    model = build(3, dilations, repeats, window_size, options)
-    Xs = batch(ops, [2, 0, 7], 3)
-    rng = numpy.random.default_rng(0)
-    d_passes: list[Any] = [rng.normal(size=(9, 3)).astype("float32") for _ in range(repeats)]
-    if only_last:
-        d_passes[:-1] = [None] * (repeats - 1)
-    weights, X = weights_of(model), flat(Xs).astype("float64")
+@cache
+def reference_gradients(number: int, only_last: bool) -> dict[tuple[int, str], numpy.ndarray]:
+    """Central differences of the reference, with the model and the docs of the test below."""
+    model, X, d_passes = gradient_case(number, only_last)
+    weights = weights_of(model)
 
     def loss() -> float:
         docs = [reference_passes(model, weights, doc) for doc in numpy.split(X, [2]) if len(doc)]
-        passes = [numpy.concatenate([doc[number] for doc in docs]) for number in range(repeats)]
+        passes = [numpy.concatenate(outputs) for outputs in zip(*docs, strict=True)]
         return sum(
             float((Y * d).sum()) for Y, d in zip(passes, d_passes, strict=True) if d is not None
         )
 
+    return {key: slopes(loss, values) for key, values in [((-1, "X"), X), *weights.items()]}
+
+
+def gradient_case(number: int, only_last: bool) -> tuple[Model, numpy.ndarray, list[Any]]:
+    """An encoder, the vectors of all docs in float64, and gradients of its passes."""
+    dilations, repeats, window_size, options = SHAPES[number]
+    model = build(3, dilations, repeats, window_size, options)
+    rng = numpy.random.default_rng(0)
+    d_passes: list[Any] = [rng.normal(size=(9, 3)).astype("float32") for _ in range(repeats)]
+    if only_last:
+        d_passes[:-1] = [None] * (repeats - 1)
+    return model, random_vectors(9, 3).astype("float64"), d_passes
+
+
+@pytest.mark.parametrize(
+    ("number", "only_last"),
+    [*((number, False) for number in range(len(SHAPES))), (1, True), (2, True)],
+)
+def test_gradients_equal_central_differences_of_the_reference(
+    ops: Ops, number: int, only_last: bool
+) -> None:
+    model, _, d_passes = gradient_case(number, only_last)
     given = [None if d is None else ops.asarray(d) for d in d_passes]
-    _, backprop = begin_passes(model, Xs)
+    _, backprop = begin_passes(model, batch(ops, [2, 0, 7], 3))
     found = {(-1, "X"): flat(backprop(given))}
     for d, d_given in zip(d_passes, given, strict=True):
         assert d is None or (to_numpy(d_given) == d).all()  # never written to
     for i, layer in enumerate(model.layers):
         found |= {(i, name): to_numpy(layer.get_grad(name)) for name in layer.param_names}
-    for key, values in [((-1, "X"), X), *weights.items()]:
-        expected = slopes(loss, values)
+    for key, expected in reference_gradients(number, only_last).items():
         atol = 1e-4 * max(abs(expected).max(), 1)
         assert_allclose(found[key], expected, rtol=0, atol=atol, err_msg=str(key))
 

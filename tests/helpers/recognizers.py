@@ -1,8 +1,10 @@
 """Small pipelines that are too sure of the entities that they find."""
 
+from functools import cache
 from typing import Any, Optional
 
 import spacy
+import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -19,15 +21,20 @@ CONFIGS = {
 
 def trained(factory: str, config: Optional[dict[str, Any]] = None) -> Language:
     """Train a pipeline on the sentences of make_docs, with more settings than its small ones."""
+    trained_config, data = _trained(factory, srsly.json_dumps(config or {}))
+    return spacy.blank("en").from_config(trained_config).from_bytes(data)
+
+
+@cache
+def _trained(factory: str, settings: str) -> tuple[Config, bytes]:
     fix_random_seed(0)
     nlp = spacy.blank("en")
-    small = Config(CONFIGS[factory])
-    nlp.add_pipe(factory, config=small.merge(config or {}))
+    nlp.add_pipe(factory, config=Config(CONFIGS[factory]).merge(srsly.json_loads(settings)))
     examples = [Example(nlp.make_doc(" ".join(t.text for t in d)), d) for d in make_docs()]
     sgd = nlp.initialize(lambda: examples)
     for _ in range(100):
         nlp.update(examples, sgd=sgd, losses={})
-    return nlp
+    return nlp.config, nlp.to_bytes()
 
 
 def wrong_docs() -> list[Doc]:

@@ -17,10 +17,11 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config, Model, Ops, fix_random_seed, to_numpy
 
-from spacy_multihash.common.nodes import Pinned, find_nodes
+from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.layers import default_seeds, importance_seed
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 from tests.helpers.gradients import check_param_gradients
+from tests.helpers.maxout import randomize
 from tests.helpers.paths import ROOT
 from tests.helpers.rows import reference_rows
 
@@ -117,17 +118,6 @@ def build(exclusive_classes: bool = True, **settings: Any) -> Model:
     return build_textcat_hash_embed_v1(exclusive_classes, **(given | settings))
 
 
-def randomized(model: Model) -> Model:
-    """Give all weights values that are large enough to change results visibly."""
-    rng = numpy.random.default_rng(3)
-    model.initialize()
-    for node in model.walk():
-        for name in node.param_names:
-            values = rng.normal(size=node.get_param(name).shape).astype("float32")
-            node.set_param(name, node.ops.asarray(values))
-    return model
-
-
 # The model against a loop
 
 
@@ -166,8 +156,8 @@ def reference(model: Model, doc: Doc, orders: list[int], reduce: str) -> numpy.n
 def test_probabilities_equal_a_loop(
     exclusive: bool, reduce: str, orders: list[int], docs: list[Doc]
 ) -> None:
-    model = build(exclusive, reduce=reduce, ngram_orders=orders)
-    scores = numpy.vstack([reference(randomized(model), doc, orders, reduce) for doc in docs])
+    model = randomize(build(exclusive, reduce=reduce, ngram_orders=orders).initialize())
+    scores = numpy.vstack([reference(model, doc, orders, reduce) for doc in docs])
     if exclusive:
         shares = numpy.exp(scores - scores.max(axis=1, keepdims=True))
         expected = shares / shares.sum(axis=1, keepdims=True)
@@ -190,7 +180,7 @@ def test_probabilities_equal_a_loop(
 def test_gradients_equal_central_differences(
     exclusive: bool, settings: dict[str, Any], docs: list[Doc]
 ) -> None:
-    model = randomized(build(exclusive, **settings))
+    model = randomize(build(exclusive, **settings).initialize())
     if exclusive:
         # Backprop takes the gradient of the scores, so that these are predicted.
         model.get_ref("output_layer").attrs["softmax_normalize"] = False
@@ -287,20 +277,3 @@ def test_spacy_train_learns_several_labels_at_once_by_the_config_for_them(tmp_pa
     assert nlp.meta["performance"]["cats_micro_f"] > 0.9
     probabilities = probabilities_of(nlp)
     assert (abs(probabilities.sum(axis=1) - 1) > 0.1).any()
-
-
-def test_root_keeps_the_settings_that_weights_depend_on() -> None:
-    root = build(ngram_orders=[2, 1], attr=65).attrs
-    expected = {
-        "attr": "ORTH",
-        "ngram_orders": [1, 2],
-        "seed": 0,
-        "num_hashes": 2,
-        "rows": 7,
-        "width": 3,
-        "append_importance": False,
-        "reduce": "sum",
-        "importance_rows": 11,
-    }
-    pinned = [(name, each.value) for name, each in root.items() if isinstance(each, Pinned)]
-    assert pinned == list(expected.items())
