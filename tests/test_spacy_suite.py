@@ -46,9 +46,9 @@ def test_spacys_own_tests_pass_with_our_parts(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
     numbers = {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", done.stdout)}
-    assert numbers["passed"] > 80
+    assert numbers["passed"] > 130
     assert numbers["recognizers"] > 60
     assert numbers["predictions"] > 40
-    assert numbers["MultiHashEmbed"] > 80
-    assert numbers["MaxoutWindowEncoder"] > 90
+    assert numbers["MultiHashEmbed"] > 100
+    assert numbers["MaxoutWindowEncoder"] > 140
     assert numbers["exceptions"] == len(EXCEPTIONS)

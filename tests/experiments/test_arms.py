@@ -10,7 +10,7 @@ from experiments.arms import ARMS, OPTIONS, RECIPE, Arm, arm_config, find_arm
 from experiments.choice import CANDIDATES
 from tests.helpers.paths import ROOT
 
-CONFIGS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("configs/**/*.cfg"))
+CONFIGS = [path.relative_to(ROOT / "configs") for path in ROOT.glob("configs/**/*.cfg")]
 
 
 def build(arm: Arm) -> Any:
@@ -34,7 +34,7 @@ KINDS = {
         *ARMS,
         *CANDIDATES.values(),
         *(f"{RECIPE}-{option}" for option in OPTIONS),
-        *CONFIGS,
+        *(path.with_suffix("").as_posix() for path in CONFIGS),
     )
     for arm in [find_arm(name)]
 }

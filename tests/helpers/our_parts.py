@@ -29,6 +29,7 @@ from spacy_multihash.encode.architectures import build_maxout_window_encoder_v1
 EXCEPTIONS = {
     "test_models.py::test_multi_hash_embed": "it looks for nodes with the names of spaCy's layers"
 }
+NAME = "EntityRecognizer"
 COUNTS: Counter[str] = Counter()
 
 
@@ -63,7 +64,7 @@ def pytest_configure() -> None:
     count("__init__", "recognizers built")
     count("predict", "predictions")
     for module in (spacy.pipeline, ner, factories):
-        module.EntityRecognizer = BatchEntityRecognizer
+        setattr(module, NAME, BatchEntityRecognizer)
     for function in (MultiHashEmbed, MaxoutWindowEncoder):
         name = function.__name__
         registry.architectures.register(f"spacy.{name}.v2", func=function)
