@@ -1,3 +1,4 @@
+import sys
 import zlib
 from functools import partial
 from pathlib import Path
@@ -7,9 +8,11 @@ import pytest
 from thinc.api import Config
 
 from spacy_multihash import Tables, read_tables
+from spacy_multihash.cli._shards import Shards
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
+from tests.helpers.streams import linux, run_into
 
 invoke = partial(cli.invoke, "init-tables")
 
@@ -28,7 +31,6 @@ def made(config: Path, *args: Any) -> Tables:
     output = config.with_name("out.tables")
     result = invoke(config, output, *args)
     assert result.exit_code == 0, result.output
-    assert result.stdout == ""
     return read_tables(output)
 
 
@@ -117,3 +119,19 @@ def test_bad_input_is_one_error(
     monkeypatch.chdir(tmp_path)
     Path("bad.spacy").write_bytes(zlib.compress(b"\x80"))
     assert message in refused(config, tmp_path / "out.tables", *args)
+
+
+@linux
+def test_stdout_holds_the_tables_alone(config: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "spacy", "multihash", "init-tables", str(config)]
+    found = read_tables(run_into(command, "file", tmp_path))
+    assert sizes(found) == {"NORM": 12, "SHAPE": 6}
+
+
+def test_files_beside_docs_are_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.spacy", "b.txt"):
+        (tmp_path / name).touch()
+    assert [path.name for path in Shards.of(tmp_path).paths] == ["a.spacy"]
+    assert "b.txt" in capsys.readouterr().err

@@ -88,6 +88,7 @@ def test_model_is_that_of_spacy_train_and_is_trained_once(tmp_path: Path, kind: 
     for doc in docs:
         doc.cats = {"PLACE": float(len(doc) > 4), "NONE": float(len(doc) <= 4)}
     config = small_config(kind, write_corpus(tmp_path / "corpus.spacy", docs))
+    config["training"]["max_steps"] = 24  # of which the checkpoint is
     if kind == "textcat":
         config["components"]["textcat"]["model"].update(rows=500, importance_rows=500)
     (tmp_path / "spacy").mkdir()
@@ -102,10 +103,11 @@ def test_model_is_that_of_spacy_train_and_is_trained_once(tmp_path: Path, kind: 
         raise AssertionError("training has ended")
 
     again = train(config, *paths, no_step)
-    assert (again.step, again.curve) == (history.step, history.curve) and history.step == 25
-    config["training"]["dropout"] = 0.5
-    with pytest.raises(ValueError, match=r"checkpoint\.npz is of another config"):
-        train(config, *paths)
+    assert (again.step, again.curve) == (history.step, history.curve) and history.step == 24
+    if kind == "ner":
+        config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]["attrs"] = ["NORM"]
+        with pytest.raises(ValueError, match=r"checkpoint\.npz is of another config"):
+            train(config, *paths)
 
 
 @pytest.mark.parametrize(
