@@ -125,8 +125,9 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> P
             arm.append(Example(Doc(nlp.vocab, words, spaces), example.reference))
         annotate(nlp, arm)
         arms.append(arm)
+    old, new = ([example.predicted for example in arm] for arm in arms)
     gold = {ent.label_ for example in examples for ent in example.reference.ents}
-    labels = entity_labels(before)
+    labels = entity_labels(before) | {ent.label_ for doc in old for ent in doc.ents}
     if gold and not gold & labels:
         msg.warn(
             "F1 isn't shown",
@@ -134,7 +135,6 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> P
             f"{', '.join(sorted(labels)) or 'none'}.",
         )
     f_before, f_after = (score(arm).f if gold & labels else None for arm in arms)
-    old, new = ([example.predicted for example in arm] for arm in arms)
     return Predictions(f_before, f_after, shares_kept(old, new), largest_change(old, new))
 
 
