@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place of the column of an action, as in ner/transition/actions.py; likewise for labels. */
+/* In place of the column of an action, as in ner/transition/rules.py; likewise for labels. */
 enum { NO_ACTION = -1, ANY_LABEL = -1, NO_LABEL = -2 };
 
 /* A recognizer's weights and actions, and what the N tokens of a batch allow (decode.h). */

@@ -55,6 +55,12 @@ def test_other_value_of_a_setting_for_training_warns(part: Any) -> None:
         assert resolve({**part, "noise": 0.1}) == 3
 
 
+@pytest.mark.parametrize("factory", ["batch_ner", "tagger_ner"])
+def test_other_kinds_of_confidence_raise(factory: str) -> None:
+    with pytest.raises(ValueError, match=r"confidence was removed, was: 'product'. Leave it out"):
+        spacy.blank("en").add_pipe(factory, config={"confidence": "product"})
+
+
 def test_types_of_the_other_settings_are_checked(part: Any) -> None:
     with pytest.raises(ValueError, match="width"):
         resolve({**part, "width": "wide"})

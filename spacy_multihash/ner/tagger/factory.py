@@ -61,7 +61,7 @@ _NO_STATES = "Delete it: only spaCy's ner goes through states one by one."
 @with_removed_settings(
     "tagger_ner",
     dropout_penalty=RemovedSetting(0.0, "Set dropout in [training].", in_training_only=True),
-    confidence=RemovedSetting("marginal", 'Set confidence = "marginal".'),
+    confidence=RemovedSetting("marginal", "Leave it out: all probabilities are marginal."),
     incorrect_spans_key=RemovedSetting(
         None, "The component batch_ner learns from incorrect spans.", in_training_only=True
     ),

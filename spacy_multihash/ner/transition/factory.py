@@ -54,7 +54,9 @@ subword_features = true
     default_config={**Config().from_str(DEFAULT_CONFIG)["batch_ner"], **asdict(Settings())},
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
-@with_removed_settings("batch_ner", confidence=RemovedSetting("exact", 'Set confidence = "exact".'))
+@with_removed_settings(
+    "batch_ner", confidence=RemovedSetting("exact", "Leave it out: all probabilities are exact.")
+)
 def make_batch_ner(
     nlp: Language,
     name: str,
