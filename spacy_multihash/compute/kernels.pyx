@@ -7,7 +7,6 @@ or holds the GIL while it computes, so that any number of threads may call them.
 
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
 
 import numpy
 from thinc.backends import cblas as thinc_cblas
@@ -241,35 +240,32 @@ def make_cblas():
     return cblas
 
 
-def decode(X, weights, rules, actions):
+def decode(
+    const float[:, ::1] X,
+    weights,
+    rules,
+    actions,
+    parts=None,
+    const float[:, ::1] mask=None,
+):
     """Find the entities that spaCy's greedy recognizer finds: ([E] starts, ends, labels) int64.
 
     X (N, nI) float32: The vectors of tokens.
     weights (Weights), rules (Rules), actions (Actions): Of ner/transition.
-    """
-    return _decode(X, weights, rules, actions, None, None, False)
-
-
-def decode_states(X, weights, rules, actions, parts, mask):
-    """Decode as in training, and return the states that were visited.
-
-    parts (Parts): The S parts of docs to decode, one after the other. A part begins with the entity
-        open that `starts` and `labels` say. Entities still open at the end of a part end there.
+    parts (Parts): In training, the S parts of docs to decode, one after the other. A part begins
+        with the entity open that `starts` and `labels` say. Entities still open at the end of a
+        part end there.
     mask (R, nH) float32 or None: Dropout of the hidden layer of each of the R tokens of all parts,
         one part after the other.
 
-    Returns, for each of these tokens: the first token of the open entity, -1 for none (R,) int64;
-    the label of that entity (R,) int64, `NO_LABEL` for none; the action's column (R,) int64,
-    `NO_ACTION` where none is valid, and for tokens that are never visited since none was valid
-    before them; the hidden layer after dropout (R, nH) float32; the piece that was the largest
-    (R, nH) uint8, or for a single piece, a ReLU, whether it was kept.
+    With parts, returns the states that were visited instead, for each of these tokens: the first
+    token of the open entity, -1 for none (R,) int64; the label of that entity (R,) int64,
+    `NO_LABEL` for none; the action's column (R,) int64, `NO_ACTION` where none is valid, and for
+    tokens that are never visited since none was valid before them; the hidden layer after dropout
+    (R, nH) float32; the piece that was the largest (R, nH) uint8, or for a single piece, a ReLU,
+    whether it was kept.
     """
-    return _decode(X, weights, rules, actions, parts, mask, True)
-
-
-cdef _decode(
-    const float[:, ::1] X, weights, rules, actions, parts, const float[:, ::1] mask, bint training
-):
+    cdef bint training = parts is not None
     cdef const float[:, :, ::1] W = weights.W
     cdef const float[::1] b = weights.b
     cdef const float[:, ::1] pad = weights.pad
@@ -292,10 +288,10 @@ cdef _decode(
 
     cdef Decoding d
     cdef ptrdiff_t part, R = X.shape[0]
-    ends = rules.doc_ends if parts is None else parts.ends
+    ends = parts.ends if training else rules.doc_ends
     d.ends, d.S = &ends[0], ends.shape[0]
     d.begins = d.starts = d.labels = NULL
-    if parts is not None:
+    if training:
         begins, starts, labels = parts.begins, parts.starts, parts.labels
         d.begins, d.starts, d.labels = &begins[0], &starts[0], &labels[0]
         R = 0
@@ -473,25 +469,25 @@ def encode(
     cdef int L = len(layers), i, failed, width = X.shape[1]
     if X.shape[0] == 0:
         return
-    cdef Layer *read = <Layer *>malloc(L * sizeof(Layer))
-    if read is NULL:
-        raise MemoryError
-    try:
-        for i in range(L):
-            read[i] = read_layer(layers[i], width)
-            width = read[i].nO
-        if Y.shape[0] != X.shape[0] or Y.shape[1] != width:
-            raise ValueError(f"an encoder of width {width} does not fit its result")
-        with nogil:
-            failed = kernels.encode(read, L, pad, &lengths[0], lengths.shape[0], &X[0, 0], &Y[0, 0])
-    finally:
-        free(read)
+    cdef uint8_t[::1] memory = bytearray(L * sizeof(Layer))
+    cdef Layer *read = <Layer *>&memory[0]
+    for i in range(L):
+        read[i] = read_layer(layers[i], width)
+        width = read[i].nO
+    if Y.shape[0] != X.shape[0] or Y.shape[1] != width:
+        raise ValueError(f"an encoder of width {width} does not fit its result")
+    with nogil:
+        failed = kernels.encode(read, L, pad, &lengths[0], lengths.shape[0], &X[0, 0], &Y[0, 0])
     if failed:
         raise MemoryError
 
 
-cdef Tables read_tables(tables, float **pointers, hashing):
-    """Point to A tables (nV, W), and to how ids are hashed into each."""
+cdef Tables read_tables(tables, uint8_t[::1] memory, hashing):
+    """Point to A tables (nV, W), and to how ids are hashed into each.
+
+    memory: For A pointers. The result points to it, so the caller keeps it.
+    """
+    cdef float **pointers = <float **>&memory[0]
     cdef const uint32_t[::1] nV = hashing.nV
     cdef const uint32_t[:, ::1] seeds = hashing.seeds
     cdef const int32_t[::1] num_hashes = hashing.num_hashes
@@ -524,13 +520,10 @@ def hash_embed(
     cdef Tables t
     if first == last:
         return
-    cdef float **pointers = <float **>malloc(len(tables) * sizeof(float *))
-    try:
-        t = read_tables(tables, pointers, hashing)
-        with nogil:
-            kernels.hash_embed(&t, &ids[0, 0], first, last, &rows[0, 0, 0], &vectors[0, 0])
-    finally:
-        free(pointers)
+    cdef uint8_t[::1] memory = bytearray(len(tables) * sizeof(float *))
+    t = read_tables(tables, memory, hashing)
+    with nogil:
+        kernels.hash_embed(&t, &ids[0, 0], first, last, &rows[0, 0, 0], &vectors[0, 0])
 
 
 def mix(
@@ -548,15 +541,12 @@ def mix(
     cdef int failed
     if first == last:
         return
-    cdef float **pointers = <float **>malloc(len(tables) * sizeof(float *))
-    try:
-        t = read_tables(tables, pointers, hashing)
-        if t.A * t.W != l.nI or ids.shape[1] != t.A:
-            raise ValueError(f"{t.A} tables of width {t.W} do not fit a layer of width {l.nI}")
-        with nogil:
-            failed = kernels.mix(&t, &l, &ids[first, 0], last - first, &Y[first, 0])
-    finally:
-        free(pointers)
+    cdef uint8_t[::1] memory = bytearray(len(tables) * sizeof(float *))
+    t = read_tables(tables, memory, hashing)
+    if t.A * t.W != l.nI or ids.shape[1] != t.A:
+        raise ValueError(f"{t.A} tables of width {t.W} do not fit a layer of width {l.nI}")
+    with nogil:
+        failed = kernels.mix(&t, &l, &ids[first, 0], last - first, &Y[first, 0])
     if failed:
         raise MemoryError
 
@@ -573,15 +563,12 @@ def hash_embed_backward(
     cdef Tables t
     if rows.shape[0] == 0:
         return
-    cdef float **pointers = <float **>malloc(len(gradients) * sizeof(float *))
-    try:
-        t = read_tables(gradients, pointers, hashing)
-        with nogil:
-            kernels.hash_embed_backward(
-                &t, &rows[0, 0, 0], &d_vectors[0, 0], rows.shape[0], first, last
-            )
-    finally:
-        free(pointers)
+    cdef uint8_t[::1] memory = bytearray(len(gradients) * sizeof(float *))
+    t = read_tables(gradients, memory, hashing)
+    with nogil:
+        kernels.hash_embed_backward(
+            &t, &rows[0, 0, 0], &d_vectors[0, 0], rows.shape[0], first, last
+        )
 
 
 cdef Bags read_bags(bags, int W, const float[:, :] sums):

@@ -230,7 +230,7 @@ def visit_states(batch: Batch, parts: Parts, mask: Optional[numpy.ndarray]) -> S
     """
     kernels = kernels_for(batch.X)
     if kernels is not None:
-        return States(*kernels.decode_states(*batch, parts, mask))
+        return States(*kernels.decode(*batch, parts, mask))
     return _decode(batch, parts, mask, is_train=True)[0]
 
 
