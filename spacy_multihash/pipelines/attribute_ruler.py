@@ -259,9 +259,15 @@ def _make_index(ruler: AttributeRuler) -> Optional[PatternIndex]:
     """Index the patterns, unless spaCy has to match them all."""
     patterns = [ruler.matcher.get(str(rule))[1] for rule in range(len(ruler.attrs))]
     for of_rule, attrs, index in zip(patterns, ruler.attrs, ruler.indices, strict=True):
-        # spaCy reports an index outside of its pattern.
-        is_inside = all(-len(pattern) <= index < len(pattern) for pattern in of_rule)
+        # spaCy reports an index outside of a match.
+        is_inside = all(-shortest <= index < shortest for shortest in map(_min_length, of_rule))
         if not is_inside or not set(attrs) <= SET:
             return None
     made = PatternIndex(ruler, patterns)
     return made if made.fitting else None
+
+
+def _min_length(pattern: Pattern) -> int:
+    """Count the tokens of a pattern that every match has."""
+    upper = [{str(key).upper(): value for key, value in token.items()} for token in pattern]
+    return sum(token.get("OP", "1") in ("1", "+") for token in upper)

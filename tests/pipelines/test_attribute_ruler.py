@@ -178,6 +178,18 @@ def test_patterns_that_cannot_be_looked_up_join_the_others() -> None:
     Token.remove_extension("is_pet")
 
 
+@pytest.mark.parametrize("kind", [AttributeRuler, IndexedAttributeRuler])
+def test_index_outside_of_a_match_raises_spacys_error(kind: type[AttributeRuler]) -> None:
+    maybe_b = rule([{"LOWER": "a"}, {"LOWER": "b", "OP": "?"}], {"TAG": "X"}, 1)
+    nlp = spacy.blank("xx")
+    ruler = kind(nlp.vocab)
+    ruler.add_patterns([rule([{"LOWER": "c"}], {"TAG": "C"}), maybe_b])
+    doc = nlp.make_doc("a c")
+    with pytest.raises(ValueError, match="E1001"):
+        ruler(doc)
+    assert [token.tag_ for token in doc] == ["", "C"]
+
+
 def test_added_and_cleared_patterns_count_at_once() -> None:
     nlp, ruler = make(DOG)
     assert lemmas(nlp, "a dog cat") == ["", "dog", ""]
