@@ -61,17 +61,6 @@ def _annotations(docs: Sequence[Doc]) -> dict[str, set[Any]]:
     return kinds
 
 
-def measure_gain(before: Language, after: Language, texts: Sequence[str]) -> Gain:
-    """Annotate the same texts with two pipelines, and compare the annotations and the speed.
-
-    Raises ValueError if the texts have no tokens.
-    """
-    docs = list(before.pipe(texts))
-    shares = shares_kept(docs, list(after.pipe(texts)))
-    speed, new_speed = tokens_per_second([before, after], texts)
-    return Gain(len(docs), sum(map(len, docs)), speed, new_speed, shares)
-
-
 def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
     """Return the largest change of a text class's score; None without classes."""
     changes = [
@@ -82,8 +71,8 @@ def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[floa
     return max(changes, default=None)
 
 
-def speed_sample(nlp: Language, texts: Sequence[str]) -> tuple[list[str], int]:
-    """Return the first texts, to measure speed on, and their number of tokens.
+def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> list[float]:
+    """Annotate the first texts with pipelines in turns, and return the median speed of each.
 
     Raises ValueError if there are no tokens.
     """
@@ -91,18 +80,9 @@ def speed_sample(nlp: Language, texts: Sequence[str]) -> tuple[list[str], int]:
     for text in texts:
         if num_tokens < SPEED_TOKENS:
             sample.append(text)
-            num_tokens += len(nlp.make_doc(text))
+            num_tokens += len(pipelines[0].make_doc(text))
     if not num_tokens:
         raise ValueError("The texts have no tokens. Give texts with words.")
-    return sample, num_tokens
-
-
-def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> list[float]:
-    """Annotate texts with pipelines in turns, and return the median speed of each.
-
-    Raises ValueError if there are no tokens.
-    """
-    sample, num_tokens = speed_sample(pipelines[0], texts)
     seconds: list[list[float]] = [[] for _ in pipelines]
     for _ in range(ROUNDS):
         for nlp, measured in zip(pipelines, seconds, strict=True):

@@ -8,7 +8,7 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from spacy_multihash.pipelines import compare
+from spacy_multihash.pipelines import accelerate
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.spacy_pipelines import (
@@ -74,7 +74,8 @@ def test_gain_on_texts_is_shown(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     DocBin(docs=[spacy.blank("en")(text) for text in TEXTS]).to_disk(tmp_path / "dev.spacy")
-    monkeypatch.setattr(compare, "tokens_per_second", lambda pipelines, texts: [2000.0, 5000.0])
+    speeds = iter([[2000.0], [5000.0]])
+    monkeypatch.setattr(accelerate, "tokens_per_second", lambda pipelines, texts: next(speeds))
     result = invoke(model, tmp_path / "out", "--data", tmp_path / "dev.spacy")
     assert result.exit_code == 0, result.output
     assert f"On {len(TEXTS)} docs" in said(result)
