@@ -24,7 +24,6 @@ from wasabi import Printer
 from wasabi.util import wrap
 
 from ..common.files import (
-    recover_folder,
     replacing_folder,
     standard_stream,
 )
@@ -269,11 +268,9 @@ def check_file_output(
 def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool) -> None:
     """Check before the work that a folder OUTPUT can be written as a whole.
 
-    A folder that a killed command was replacing is restored first. `force` only replaces pipelines
-    and vocabs. Raises ValueError.
+    `force` only replaces pipelines and vocabs. Raises ValueError.
     """
     check_apart(path, *inputs)
-    recover_folder(path.resolve())
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if not force:
             raise ValueError(f"{path} exists. Give another OUTPUT, or --force to replace it.")

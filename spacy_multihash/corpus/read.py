@@ -15,7 +15,7 @@ from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
 from ..common.checks import check_type
-from ..common.files import keep_collector, remove_abandoned, staging, write_bytes
+from ..common.files import keep_collector, staging, write_bytes
 
 
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
@@ -86,7 +86,6 @@ def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
     Files of the same name are replaced. Links stay, and their targets are replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(folder, "corpora")
     with staging(folder, "corpora") as staged:
         for name, doc_bin in corpora.items():
             doc_bin.to_disk(staged / f"{name}.spacy")

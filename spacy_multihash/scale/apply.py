@@ -6,6 +6,7 @@ Each file is written whole or not at all, so the work can be resumed after any i
 
 import errno
 import os
+import shutil
 import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
-from ..common.files import remove_abandoned, replacing_file, write_bytes, write_json
+from ..common.files import STAGING, replacing_file, write_bytes, write_json
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
 from ..corpus.texts import write_json_lines
 from .probabilities import ask_probabilities, probabilities_of
@@ -121,8 +122,8 @@ class Application:
         """
         path, manifest = self.output / MANIFEST, self.manifest()
         if not path.is_file():
-            remove_abandoned(self.output, MANIFEST)
-            if self.output.exists() and any(self.output.iterdir()):
+            inside = self.output.iterdir() if self.output.exists() else ()
+            if any(not path.name.endswith(STAGING) for path in inside):
                 raise ValueError(
                     f"{self.output} is not empty, and has no {MANIFEST} that says what made its "
                     "files. Give another OUTPUT, or empty it."
@@ -184,8 +185,8 @@ class Application:
 
     def tidy(self) -> None:
         """Remove files that were half written when workers were killed."""
-        for folder, _, _ in os.walk(self.output):
-            remove_abandoned(Path(folder))
+        for folder in list(self.output.rglob(f".*{STAGING}")):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_done(shard: Shard) -> bool:
@@ -223,7 +224,7 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
     counts = Counter[str]()
     annotated = _counted(_annotated(nlp, bare, application.batch_size), counts)
     changed = shard.source.stat().st_mtime_ns
-    with replacing_file(shard.target, tidy=False) as new:
+    with replacing_file(shard.target) as new:
         if application.format == "spacy":
             _stored((doc for doc, _ in annotated), shard.source).to_disk(new)
         else:
