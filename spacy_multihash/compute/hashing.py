@@ -1,6 +1,6 @@
 """Seeds of hash functions (MurmurHash3 x64 128-bit), ids of word n-grams, and equal rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -128,8 +128,9 @@ def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Arra
     left = numpy.repeat(lengths.cumsum(), lengths) - numpy.arange(len(ids))  # to the doc's end
     fits = xp.asarray(left[:, None] >= of_orders)  # (N, number of orders)
     hashed = xp.zeros(fits.shape, dtype="uint64")
-    for column, windows in zip(hashed.T, _hash_windows(ids, orders), strict=True):
-        column[: len(windows)] = windows
+    for column, order in zip(hashed.T, orders, strict=True):
+        ngrams = ids if order == 1 else _hash_ngrams(ids, order)
+        column[: len(ngrams)] = ngrams
     return hashed[fits], counts.astype("int32")
 
 
@@ -139,32 +140,16 @@ def _alive(seed: int) -> int:
     return seed if seed != DEAD_SEED else seed ^ _STRIDE
 
 
-def _hash_windows(ids: Array, orders: Sequence[int]) -> Iterator[Array]:
-    """Hash the windows of each order that start at each token, across docs: (N - order + 1,).
-
-    Each pair of ids is mixed in once, for all orders that reach as far.
-    """
-    halves1 = _rotate(ids * _C1, 31) * _C2  # a token's id as first half of a pair
-    halves2 = _rotate(ids * _C2, 33) * _C1  # as second half
-    h1 = h2 = ids ^ ids  # the state starts from the seed, 0
-    for order in range(1, max(orders) + 1):
-        windows = len(ids[order - 1 :])
-        if order % 2 == 0:
-            h1 = _rotate(h1[:windows] ^ halves1[order - 2 :][:windows], 27) + h2[:windows]
-            h1 = h1 * _FIVE + _ADD1
-            h2 = _rotate(h2[:windows] ^ halves2[order - 1 :], 31) + h1
-            h2 = h2 * _FIVE + _ADD2
-        if order not in orders:
-            continue
-        if order == 1:
-            yield ids
-        elif order % 2 == 0:
-            yield _finish(h1, h2, order)
-        else:
-            yield _finish(h1[:windows] ^ halves1[order - 1 :], h2[:windows], order)
-
-
-def _finish(h1: Array, h2: Array, order: int) -> Array:
+def _hash_ngrams(ids: Array, order: int) -> Array:
+    """Hash the n-grams of an order that start at each token, across docs: (N - order + 1,)."""
+    number = max(len(ids) - order + 1, 0)
+    words = [ids[i : i + number] for i in range(order)]
+    h1 = h2 = words[0] ^ words[0]  # the seed, 0
+    for first, second in zip(words[::2], words[1::2], strict=False):
+        h1 = (_rotate(h1 ^ _rotate(first * _C1, 31) * _C2, 27) + h2) * _FIVE + _ADD1
+        h2 = (_rotate(h2 ^ _rotate(second * _C2, 33) * _C1, 31) + h1) * _FIVE + _ADD2
+    if order % 2:
+        h1 = h1 ^ _rotate(words[-1] * _C1, 31) * _C2
     num_bytes = numpy.uint64(_BYTES * order)
     h1, h2 = h1 ^ num_bytes, h2 ^ num_bytes
     h1 = h1 + h2
