@@ -9,7 +9,6 @@ command; `name`, the setting; and `value`, its value. `advice` says what to do.
 """
 
 import math
-import sys
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Optional, TypeGuard
@@ -29,9 +28,7 @@ def setting_error(
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Check if a value is a number that fits in a float. Strings and bools aren't numbers."""
-    if isinstance(value, Integral) and abs(int(value)) > sys.float_info.max:
-        return False
+    """Check if a value is a number. Strings and bools aren't numbers."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 

@@ -10,6 +10,7 @@ from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_whole
 from ..common.memory import check_memory
+from ..common.nodes import no_backprop
 from ..common.types import Array
 from .maxout import Docs, Layer
 from .maxout import backward as maxout_backward
@@ -65,9 +66,10 @@ def forward(
     Y, cache = maxout_forward(X, layer, docs, is_train=is_train)
     Y_info = ArrayInfo.from_array(Y)
 
+    if cache is None:
+        return Y, no_backprop(NAME)
+
     def backprop(dY: Floats2d) -> Floats2d:
-        if not is_train or cache is None:
-            raise ValueError("Layer 'maxout_norm' cannot go back from a prediction: train instead.")
         dY = model.ops.as_contig(dY, dtype="float32")
         Y_info.check_consistency(dY)
         return maxout_backward(dY, X, layer, docs, cache, gradients(model))

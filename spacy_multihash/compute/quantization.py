@@ -33,8 +33,7 @@ def narrow(X: numpy.ndarray, precision: Precision) -> Codes:
 
     float16 rounds each number. int8 is off by half a scale at most, where the scale of a row is its
     largest number divided by 127. Rows of 4 numbers or fewer, and an array of one axis, become
-    float16 instead, since scales would take more than they save. Where float16 would make zeros of
-    all numbers, as it does of those up to 2 ** -25, the array stays float32.
+    float16 instead, since scales would take more than they save.
 
     Raises ValueError for NaN, infinity, and numbers that float16 does not hold.
     """
@@ -42,8 +41,7 @@ def narrow(X: numpy.ndarray, precision: Precision) -> Codes:
     if precision == "float32":
         return Codes(X)
     if precision == "float16" or X.ndim < 2 or X.shape[-1] <= _SHORT:
-        half = to_half(X)
-        return Codes(half if half.any() or not X.any() else X)
+        return Codes(to_half(X))
     rows = X.reshape(-1, X.shape[-1])
     scales = scales_of(rows)
     return Codes(to_bytes(rows, scales).reshape(X.shape), scales)

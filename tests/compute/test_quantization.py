@@ -39,8 +39,7 @@ def test_many_rows_are_the_same_when_they_are_int8_again() -> None:
 
 @given(arrays("float32", (4, 6), elements=HALVES))
 def test_float16_rounds_as_numpy_does(X: numpy.ndarray) -> None:
-    half = X.astype("float16").astype("float32")
-    expected = half if half.any() else X
+    expected = X.astype("float16").astype("float32")
     numpy.testing.assert_array_equal(widen(*narrow(X, "float16")), expected)
 
 
@@ -67,14 +66,3 @@ def test_number_beyond_float16_is_refused() -> None:
     with pytest.raises(ValueError, match="float16 holds numbers up to 65,504, but"):
         narrow(X, "float16")
     numpy.testing.assert_allclose(widen(*narrow(X, "int8")), X, rtol=1e-4)
-
-
-@pytest.mark.parametrize("precision", ["float16", "int8"])
-def test_numbers_that_float16_would_make_zero_stay_as_they_are(precision: str) -> None:
-    for shape in ((5,), (2, 4), (2, 6)):
-        X = numpy.full(shape, 2.0**-25, dtype="float32")
-        X.flat[0] = 0
-        found = widen(*narrow(X, precision))
-        numpy.testing.assert_allclose(found, X, rtol=1e-2)
-        X.flat[0] = 2.0**-24
-        assert narrow(X, "float16").codes.dtype == "float16"
