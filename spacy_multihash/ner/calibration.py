@@ -9,7 +9,7 @@ calibration of modern neural networks"). It changes what a model finds only if t
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 import numpy
 from spacy.language import Language
@@ -154,7 +154,7 @@ class Judged(NamedTuple):
 
     former: The component's temperature.
     right (E,) bool: Whether each entity is right.
-    labels (E,) str: What each entity counts as.
+    labels (E,) str: The label of each entity.
     probabilities (Callable): Temperature -> (E,) float.
     """
 
@@ -165,20 +165,13 @@ class Judged(NamedTuple):
     probabilities: Callable[[float], numpy.ndarray]
 
 
-def judge_entities(
-    nlp: Language,
-    name: str,
-    examples: Sequence[Example],
-    same: Optional[Mapping[str, str]] = None,
-) -> Judged:
+def judge_entities(nlp: Language, name: str, examples: Sequence[Example]) -> Judged:
     """Find the entities of a corpus, and judge them. The pipeline doesn't change.
 
     Entities that other components set, or with tokens without gold annotation, are ignored.
 
     name (str): The component, a batch_ner or tagger_ner.
     examples (Sequence[Example]): The corpus, not annotated yet.
-    same (Optional[Mapping[str, str]]): What each label counts as, in found and in gold entities.
-        Entities with other labels are ignored. Null takes all labels as they are.
 
     Raises ValueError if no entities are left.
     """
@@ -191,16 +184,16 @@ def judge_entities(
         docs = [example.predicted for example in batch]
         scores = recognizer.score_spans(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]
-        gold = [_gold_entities(example, same) for example in batch]
+        aligned = [eg.get_aligned_spans_y2x(eg.reference.ents) for eg in batch]
+        gold = [{(span.start, span.end, span.label_) for span in spans} for spans in aligned]
         has_gold = [[tag is not None for tag in eg.get_aligned_ner()] for eg in batch]
         counting = []
         for number, (i, (start, end, label)) in enumerate(scores.keys):
-            counted = _counts_as(label, same)
             is_new = (start, end, label) not in present[i]
-            if counted is not None and is_new and all(has_gold[i][start:end]):
+            if is_new and all(has_gold[i][start:end]):
                 counting.append(number)
-                right.append((start, end, counted) in gold[i])
-                labels.append(counted)
+                right.append((start, end, label) in gold[i])
+                labels.append(label)
         batches.append((scores, counting))
     if not right:
         raise ValueError(
@@ -215,18 +208,6 @@ def judge_entities(
     return Judged(
         name, recognizer.temperature, numpy.array(right), numpy.array(labels), probabilities
     )
-
-
-def _gold_entities(
-    example: Example, same: Optional[Mapping[str, str]]
-) -> set[tuple[int, int, Optional[str]]]:
-    aligned = example.get_aligned_spans_y2x(example.reference.ents)
-    return {(span.start, span.end, _counts_as(span.label_, same)) for span in aligned}
-
-
-def _counts_as(label: str, same: Optional[Mapping[str, str]]) -> Optional[str]:
-    """Return what a label counts as, None if it's ignored."""
-    return label if same is None else same.get(label)
 
 
 def best_temperature(judged: Judged) -> float:
