@@ -13,7 +13,6 @@ from thinc.api import to_numpy
 from ...common.types import Array, Decoder
 from ...compute.dispatch import kernels_for
 from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, tag_columns
-from .crf import SplitTransitions, pack, split_kinds, split_transitions
 
 
 def decode(
@@ -49,7 +48,8 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
     N, nO = scores.shape
     tags = scores.argmax(axis=1)
     (constrained,) = numpy.nonzero(constraints.spaces | constraints.outside)
-    tags[constrained] = _rule_out(scores, constraints, constrained).argmax(axis=1)
+    allowed = allowed_tags(Constraints(*(values[constrained] for values in constraints)), nO)
+    tags[constrained] = numpy.where(allowed, scores[constrained], -numpy.inf).argmax(axis=1)
 
     columns = tag_columns(nO)
     continues = may_follow(nO)
@@ -68,8 +68,8 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     """Find the valid sequence of tags with the highest sum of scores.
 
     Between two tokens there are 1 + C states: outside of all entities after O, L or U, or inside an
-    entity of a label after B or I. So the time per token is O(C). Ties go to the smaller number of
-    the last tag, then of the tag before it.
+    entity of a label after B or I. So the kernels take O(C) per token. Ties go to the smaller
+    number of the last tag, then of the tag before it.
 
     scores (N, nO) float32 -> tags (N,) int64.
     """
@@ -103,54 +103,39 @@ def _viterbi(
     transitions: Optional[numpy.ndarray],
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Find the best tags (N,) of all sequences; without kernels, in two loops over their steps."""
+    """Find the best tags (N,) of all sequences; without kernels, in a loop over tokens."""
     kernels = kernels_for(scores)
     if kernels is not None:
         starts, spaces, outside = constraints
         known = starts + 2 * spaces.view("uint8") + 4 * outside.view("uint8")  # (N,) bits
         into = None if transitions is None else numpy.ascontiguousarray(transitions.T)
         return kernels.viterbi(scores, into, known, lengths.astype("int64"))
-    packed, allowed = pack(lengths), may_follow(scores.shape[1])
-    split = None if transitions is None else split_transitions(transitions)
-    into = numpy.where(allowed, 0 if transitions is None else transitions, -numpy.inf).T
+    nO = scores.shape[1]
+    steps = numpy.where(may_follow(nO), 0 if transitions is None else transitions, -numpy.inf)
     # Sums over long sequences have thousands of scores
-    sums = scores[packed.order].astype("float64")
-    constraints = Constraints(*(values[packed.order] for values in constraints))
-    (rows,) = numpy.nonzero(constraints.starts | constraints.spaces | constraints.outside)
-    sums[rows] = _rule_out(sums, constraints, rows)
-    for t in range(1, packed.num_steps):
-        earlier = sums[packed.step(t - 1)][: packed.sizes[t]]
-        sums[packed.step(t)] += _follow_best(earlier, split)
-    best = numpy.zeros(len(sums), dtype="int64")
-    after = numpy.tile(numpy.where(allowed[:, OUTSIDE], 0, -numpy.inf), (packed.num_sequences, 1))
-    for t in reversed(range(packed.num_steps)):
-        step, size = packed.step(t), packed.sizes[t]
-        best[step] = (sums[step] + after[:size]).argmax(axis=1)
-        after[:size] = into[best[step]]
-    tags = numpy.empty_like(best)
-    tags[packed.order] = best
+    scores = numpy.where(allowed_tags(constraints, nO), scores.astype("float64"), -numpy.inf)
+    tags = numpy.empty(len(scores), dtype="int64")
+    ends = lengths.cumsum()
+    for first, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True):
+        if first < end:
+            tags[first:end] = _best_path(scores[first:end], steps)
     return tags
 
 
-def _follow_best(sums: numpy.ndarray, transitions: Optional[SplitTransitions]) -> numpy.ndarray:
-    """Find the best sum up to each tag from the previous tags' sums: (A, nO) -> (A, nO)."""
-    reached = numpy.empty_like(sums)
-    if transitions is None:
-        columns = tag_columns(sums.shape[1])
-        reached[:, columns.OBU] = sums[:, columns.OLU].max(axis=1, keepdims=True)
-        inside = numpy.maximum(sums[:, columns.B], sums[:, columns.I])
-        reached[:, columns.I] = reached[:, columns.L] = inside
-        return reached
-    between = sums[:, transitions.sources, None] + transitions.between
-    reached[:, transitions.targets] = between.max(axis=1)
-    within = split_kinds(sums[:, transitions.within_sources])[:, :, None] + transitions.within
-    reached[:, transitions.within_targets] = within.max(axis=1).reshape(len(sums), -1)
-    return reached
+def _best_path(scores: numpy.ndarray, steps: numpy.ndarray) -> list[int]:
+    """Find the best tags of a sequence of n > 0 tokens.
 
-
-def _rule_out(
-    scores: numpy.ndarray, constraints: Constraints, rows: numpy.ndarray
-) -> numpy.ndarray:
-    """Return the scores of some tokens, -inf for tags that are ruled out: (len(rows), nO)."""
-    allowed = allowed_tags(Constraints(*(values[rows] for values in constraints)), scores.shape[1])
-    return numpy.where(allowed, scores[rows], -numpy.inf)
+    scores (n, nO) float64, steps (nO, nO) float64: The scores of consecutive tags, -inf if the
+        column may not follow the row.
+    """
+    allowed = steps > -numpy.inf
+    sums = numpy.where(allowed[OUTSIDE], scores[0], -numpy.inf)
+    before = []  # the best tag before each tag, from the second token on
+    for of_token in scores[1:]:
+        paths = sums[:, None] + steps
+        before.append(paths.argmax(axis=0))
+        sums = paths.max(axis=0) + of_token
+    tags = [int(numpy.where(allowed[:, OUTSIDE], sums, -numpy.inf).argmax())]
+    for of_token in reversed(before):
+        tags.append(int(of_token[tags[-1]]))
+    return tags[::-1]
