@@ -114,7 +114,6 @@ SETTINGS: dict[str, dict[str, Values]] = {
     },
     "TokenTagger": {
         "nO": SIZE.or_none(),
-        "tok2vec": PART,
         "train_passes": choice("all", "last"),
         "learn_transitions": FLAG,
     },

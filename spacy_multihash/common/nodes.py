@@ -27,15 +27,6 @@ def find_nodes(model: Model, *names: str) -> list[Model]:
     return [node for node in model.walk() if node.name in names]
 
 
-def is_listener(node: Model) -> bool:
-    """Check if a node returns another component's vectors.
-
-    Listeners of spaCy and spacy-transformers name the component. Listeners of
-    spacy-curated-transformers have a marker attr.
-    """
-    return hasattr(node, "upstream_name") or "_TRANSFORMER_LISTENER" in node.attrs
-
-
 def has_layers(node: Model, *names: str) -> bool:
     """Check if a node's layers have exactly these names, in this order."""
     return tuple(layer.name for layer in node.layers) == names

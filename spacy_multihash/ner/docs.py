@@ -1,7 +1,7 @@
 """Entities of docs: find existing entities and constraints, and set new entities."""
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Union, cast
+from collections.abc import Collection, Sequence
+from typing import cast
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
@@ -20,44 +20,6 @@ IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGINS = 0, 1, 2, 3
 def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
     """Count the tokens of each doc, (B,) int64."""
     return numpy.array([len(doc) for doc in docs], dtype="int64")
-
-
-def as_docs(component: str, docs: Union[Doc, Iterable[Doc]]) -> list[Doc]:
-    """List docs, or a single doc. Objects with `to_array` count, but not spans.
-
-    component (str): The name of the component, for the message.
-
-    Raises TypeError for anything else, such as a span.
-    """
-    docs = [docs] if isinstance(docs, (Doc, Span)) else list(docs)
-    for doc in docs:
-        if isinstance(doc, Span) or not hasattr(doc, "to_array"):
-            raise TypeError(
-                f'Component "{component}": expected docs, was given a {type(doc).__name__}. '
-                "Make a doc of a span with span.as_doc()."
-            )
-    return docs
-
-
-def check_same_docs(component: str, docs: Sequence[Doc], lengths: numpy.ndarray) -> None:
-    """Check that a prediction fits docs.
-
-    component (str): The name of the component, for the message.
-    lengths (D,) int64: The lengths of the predicted docs.
-
-    Raises ValueError if docs have other lengths.
-    """
-    if [len(doc) for doc in docs] == lengths.tolist():
-        return
-    given = lengths_of(docs)
-    difference = f"Expected {len(lengths)} of them, found {len(given)}."
-    if len(given) == len(lengths):
-        i = int(numpy.flatnonzero(given != lengths)[0])
-        difference = f"Expected {lengths[i]} tokens in doc {i}, found {given[i]}."
-    raise ValueError(
-        f'Component "{component}": the prediction is of other docs. {difference} Give '
-        "set_annotations the docs that predict was given, in the same order."
-    )
 
 
 def constraints_of(docs: list[Doc]) -> Constraints:

@@ -7,22 +7,10 @@ import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, ORTH
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_examples
+from spacy.training import Example
 
 from .biluo import MISSING, OUTSIDE, Entities, as_entities, tag_columns, tag_names
 from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
-
-
-def as_examples(examples: Iterable[Example], method: str) -> list[Example]:
-    """List examples.
-
-    method (str): The method that was called, for the message.
-
-    Raises spaCy's TypeError if they aren't examples.
-    """
-    listed = list(examples) if isinstance(examples, Iterable) else examples
-    validate_examples(listed, method)
-    return listed
 
 
 def gold_labels(examples: Iterable[Example]) -> list[str]:

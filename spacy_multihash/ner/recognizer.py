@@ -10,13 +10,10 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, ClassVar
 
-from thinc.api import Model, get_array_module
+from thinc.api import get_array_module
 
 from ..common.checks import is_number, setting_error
 from ..common.types import Array
-
-# How many parameters a message names.
-_MOST_NAMED = 3
 
 
 class WithSettings:
@@ -72,33 +69,13 @@ def are_finite(arrays: Iterable[Array]) -> bool:
     return all(bool(get_array_module(array).isfinite(array).all()) for array in arrays)
 
 
-def not_finite(component: str, model: Model, what: str, effect: str) -> ValueError:
-    """Make the error for NaN or infinite numbers. It names NaN or infinite parameters.
+def not_finite(component: str, what: str, effect: str) -> ValueError:
+    """Make the error for NaN or infinite numbers.
 
     what (str): The numbers.
     effect (str): What can't be done with them.
     """
     return ValueError(
-        f'Component "{component}": {what} are not finite (NaN or infinite), so that {effect}. '
-        f"{cause_of_not_finite(model)}"
-    )
-
-
-def cause_of_not_finite(model: Model) -> str:
-    """Write which parameters are NaN or infinite, and what to do."""
-    names = [
-        f"{name} of layer '{node.name}'"
-        for node in model.walk()
-        for name in node.param_names
-        if node.has_param(name) and not are_finite([node.get_param(name)])
-    ]
-    if not names:
-        return (
-            "All its own parameters are finite. Look for large parameters, also in the component "
-            "that its model listens to."
-        )
-    listed, more = ", ".join(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
-    return (
-        f"Parameters that are not finite: {listed}{f' and {more} more' if more > 0 else ''}. Load "
-        "weights that are, or train again with a lower learn_rate or grad_clip."
+        f'Component "{component}": {what} are not finite (NaN or infinite), so that {effect}. Load '
+        "other weights, or train again with a lower learn_rate or grad_clip."
     )

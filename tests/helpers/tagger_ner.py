@@ -11,7 +11,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model, fix_random_seed
 
+from spacy_multihash.ner.docs import lengths_of
+from spacy_multihash.ner.gold import gold_tags
 from spacy_multihash.ner.tagger.component import EntityTagger
+from spacy_multihash.ner.tagger.crf import tagging_loss
 
 SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
     ("Anna met Bob in New York .", [(0, 4, "PER"), (9, 12, "PER"), (16, 24, "GPE")]),
@@ -144,4 +147,12 @@ DECODERS: dict[str, tuple[dict[str, Any], str]] = {
 def loss_of(nlp: Language, examples: list[Example]) -> tuple[float, numpy.ndarray]:
     pipe = pipe_of(nlp)
     scores, _ = pipe.model.begin_update([eg.predicted for eg in examples])
-    return pipe.get_loss(examples, scores)
+    return loss_of_scores(pipe, examples, scores)
+
+
+def loss_of_scores(
+    pipe: EntityTagger, examples: list[Example], scores: numpy.ndarray
+) -> tuple[float, numpy.ndarray]:
+    lengths = lengths_of([eg.predicted for eg in examples])
+    gold = gold_tags(examples, pipe.labels)
+    return tagging_loss(scores, lengths, pipe._transitions(), gold)[:2]

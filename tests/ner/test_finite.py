@@ -7,13 +7,12 @@ import numpy
 import pytest
 from spacy.language import Language
 
-from tests.helpers.tagger_ner import CRF, DECODERS, TEXTS, examples_of, pipe_of, randomized
+from tests.helpers.tagger_ner import DECODERS, TEXTS, examples_of, pipe_of, randomized
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* encountered in .*:RuntimeWarning")
 NAN_E, INF_G = ("table_embed", "E", numpy.nan), ("maxout_norm", "G", numpy.inf)
 NAN_B, LARGE_W = ("linear", "b", numpy.nan), ("linear", "W", 3e38)
 NAN_T, INF_T = (("token_tagger", "transitions", value) for value in (numpy.nan, numpy.inf))
-ALL = tuple((layer, param, numpy.nan) for layer in ("linear", "maxout_norm") for param in "Wb")
 
 
 def spoilt(decoder: str, *weights: tuple[str, str, float]) -> Language:
@@ -33,42 +32,29 @@ def update(nlp: Language) -> Any:
     return nlp.update(examples_of(nlp))
 
 
-IN_TRAINING = "E910.*'tagger_ner'.* not finite: {} of layer '{}'.* lower learn_rate"
+NOT_FINITE = '"tagger_ner": the scores of tags are not finite.* lower learn_rate'
 REFUSED: list[tuple[Callable[[Language], Any], str, tuple, str]] = [
+    *((find, decoder, (w,), NOT_FINITE) for decoder in DECODERS for w in (NAN_E, INF_G, NAN_B)),
+    (find, "crf", (NAN_T,), NOT_FINITE),
+    (find, "crf", (INF_T,), NOT_FINITE),
+    (find, "greedy", (LARGE_W, ("layernorm", "G", 3e38)), NOT_FINITE),
     *(
-        (
-            find,
-            decoder,
-            (weight,),
-            f'"tagger_ner": .* not finite.* {weight[1]} of layer .{weight[0]}',
-        )
-        for decoder in DECODERS
-        for weight in (NAN_E, INF_G, NAN_B)
-    ),
-    (find, "crf", (NAN_T,), "transitions of layer 'token_tagger'"),
-    (find, "crf", (INF_T,), "transitions of layer 'token_tagger'"),
-    (find, "greedy", ALL, r"W of layer 'linear'.* and \d+ more\. Load"),
-    (find, "greedy", (LARGE_W, ("layernorm", "G", 3e38)), "All its own parameters are finite"),
-    *(
-        (update, decoder, (weight,), IN_TRAINING.format(weight[1], weight[0]))
+        (update, decoder, (w,), "E910.*'tagger_ner'")
         for decoder in ("constrained", "crf")
-        for weight in (INF_G, NAN_B)
+        for w in (INF_G, NAN_B)
     ),
 ]
 
 
 @pytest.mark.parametrize(("do", "decoder", "weights", "message"), REFUSED)
-def test_weights_that_are_not_finite_are_named(
+def test_weights_that_are_not_finite_raise(
     do: Callable[[Language], Any], decoder: str, weights: tuple, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         do(spoilt(decoder, *weights))
 
 
-def test_transitions_may_be_forbidden_and_those_that_are_not_read_may_be_anything() -> None:
-    nlp = randomized(CRF)
-    pipe_of(nlp).model.get_param("transitions")[1] = -numpy.inf
-    assert [doc.text for doc in nlp.pipe(TEXTS)] == TEXTS
+def test_transitions_that_are_not_read_may_be_anything() -> None:
     assert [doc.text for doc in spoilt("greedy, of a crf", NAN_T).pipe(TEXTS)] == TEXTS
 
 

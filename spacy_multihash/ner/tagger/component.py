@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy
@@ -11,7 +10,7 @@ from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
@@ -24,15 +23,12 @@ from ..biluo import (
     Entities,
     as_entities,
     entities_of,
-    num_labels,
     tag_columns,
     tag_names,
 )
 from ..docs import (
     Confidences,
     KeysOfDocs,
-    as_docs,
-    check_same_docs,
     confidences_of,
     constraints_of,
     entities_at,
@@ -44,37 +40,27 @@ from ..docs import (
     spans_of,
     without_entities,
 )
-from ..gold import as_examples, gold_labels, gold_tags
-from ..recognizer import (
-    WithSettings,
-    are_finite,
-    cause_of_not_finite,
-    not_finite,
-    other_architecture,
-)
+from ..gold import gold_labels, gold_tags
+from ..recognizer import WithSettings, are_finite, not_finite, other_architecture
 from ..spans import SpanScores
 from .crf import entity_marginals, tagging_loss
 from .decode import decode
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
-from .token_tagger import learns_transitions, resize_output, warn_of_unheard
+from .token_tagger import learns_transitions, resize_output
 
 # Key in cfg of labels that were added to trained weights, until examples with them are seen.
 _UNSEEN = "unseen_labels"
-# Maximum distance of scores after the division, so that their sums fit in float32 too.
-_MOST_APART = 1e30
 
 
 class Prediction(NamedTuple):
     """The entities of a batch of D docs.
 
-    lengths (D,) int64: The number of tokens of each doc.
     entities: The new entities.
     confidences: For each doc, the probabilities of new entities, and of existing entities with the
         component's labels. None if they weren't requested.
     """
 
-    lengths: numpy.ndarray
     entities: Entities
     confidences: Optional[list[Confidences]]
 
@@ -205,8 +191,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         labels (Optional[list[str]]): The labels, as `spacy init labels` saves them. Null takes the
             examples' labels.
 
-        Raises ValueError if there are no labels, or if they aren't a list of strings. Warns of a
-        shared tok2vec without listeners.
+        Raises ValueError if there are no labels, or if they aren't a list of strings.
         """
         validate_get_examples(get_examples, "EntityTagger.initialize")
         check_lexeme_norms(self.vocab, "tagger_ner")
@@ -217,8 +202,6 @@ class EntityTagger(WithSettings, TrainablePipe):
                 "training corpus has gold entities (doc.ents)."
             )
         self.see_labels(self.labels)
-        if nlp is not None:
-            warn_of_unheard(nlp.pipeline, self.name)
         sample = [eg.predicted for eg in islice(get_examples(), 10)]
         nO = len(tag_names(self.labels))
         if self.model.maybe_get_dim("nO") not in (None, nO):
@@ -232,18 +215,17 @@ class EntityTagger(WithSettings, TrainablePipe):
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Prediction:
         """Find the entities of docs, without setting them.
 
-        Raises ValueError if weights aren't finite, and names them.
+        Raises ValueError if scores aren't finite.
         """
-        docs = as_docs(self.name, docs)
-        lengths = lengths_of(docs)
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
         asks = self.spans_key is not None or bool(self.threshold)
-        if not lengths.any():
-            return Prediction(lengths, as_entities([]), [{} for _ in docs])
+        if not any(map(len, docs)):
+            return Prediction(as_entities([]), [{} for _ in docs])
         scores = self._scores(docs, reads_transitions=self.decoder == "crf" or asks)
         constraints = constraints_of(docs)
         entities = self._decode(docs, scores, constraints)
         if not asks:
-            return Prediction(lengths, entities, None)
+            return Prediction(entities, None)
         # Probabilities of existing entities ignore that they were given
         present = present_entities(docs, self.labels)
         confidences: list[Confidences] = [{} for _ in docs]
@@ -255,7 +237,7 @@ class EntityTagger(WithSettings, TrainablePipe):
             of_docs = confidences_of(docs, asked, probabilities, self.labels)
             for of_doc, more in zip(confidences, of_docs, strict=True):
                 of_doc.update(more)
-        return Prediction(lengths, entities, confidences)
+        return Prediction(entities, confidences)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -266,7 +248,7 @@ class EntityTagger(WithSettings, TrainablePipe):
 
         Raises ValueError for unknown labels, and for tokens outside a doc.
         """
-        docs = as_docs(self.name, docs)
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
         asked = None if keys is None else entities_at(docs, keys, self.labels)
         if not any(map(len, docs)):
             return SpanScores([], lambda temperature: numpy.zeros(0))
@@ -276,12 +258,9 @@ class EntityTagger(WithSettings, TrainablePipe):
         return SpanScores(entity_keys(docs, entities, self.labels), probabilities)
 
     def set_annotations(self, docs: Union[Doc, Iterable[Doc]], prediction: Prediction) -> None:
-        """Set doc.ents, and doc.spans if there is a `spans_key`.
-
-        Raises ValueError if the prediction is of other docs.
-        """
-        docs, labels = as_docs(self.name, docs), set(self.labels)
-        check_same_docs(self.name, docs, prediction.lengths)
+        """Set doc.ents, and doc.spans if there is a `spans_key`."""
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        labels = set(self.labels)
         confidences = prediction.confidences or [{} for _ in docs]
         new = spans_of(docs, prediction.entities, self.labels)
         for doc, spans, of_doc in zip(docs, new, confidences, strict=True):
@@ -309,11 +288,12 @@ class EntityTagger(WithSettings, TrainablePipe):
         sgd (Optional[Optimizer]): The optimizer.
         losses (Optional[dict[str, float]]): Losses by component; this component's is added.
 
-        Raises ValueError if the loss is NaN or infinite, and names the weights that are.
+        Raises ValueError if the loss is NaN or infinite.
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = as_examples(examples, "EntityTagger.update")
+        examples = list(examples)
+        validate_examples(examples, "EntityTagger.update")
         docs = [eg.predicted for eg in examples]
         if not any(len(doc) for doc in docs):
             return losses
@@ -322,7 +302,12 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.see_labels(gold_labels(examples))
         set_dropout_rate(self.model, drop)
         scores, backprop = self.model.begin_update(docs)
-        loss, d_scores, d_transitions = self._loss(examples, scores)
+        gold = gold_tags(examples, self.labels)
+        loss, d_scores, d_transitions = tagging_loss(
+            scores, lengths_of(docs), self._transitions(), gold
+        )
+        if not numpy.isfinite(loss):
+            raise ValueError(Errors.E910.format(name=self.name))
         if d_transitions is not None:
             self.model.inc_grad("transitions", d_transitions)
         backprop(d_scores)
@@ -331,33 +316,14 @@ class EntityTagger(WithSettings, TrainablePipe):
         losses[self.name] += loss
         return losses
 
-    def get_loss(self, examples: Iterable[Example], scores: Array) -> tuple[float, Array]:
-        """Return the loss of scores (P, N, nO), and its gradient.
-
-        Raises ValueError for unknown labels, and if scores aren't finite. It names weights that
-        aren't finite.
-        """
-        loss, d_scores, _ = self._loss(list(examples), scores)
-        return loss, d_scores
-
-    def _loss(self, examples: list[Example], scores: Array) -> tuple[float, Array, Optional[Array]]:
-        lengths = lengths_of([eg.predicted for eg in examples])
-        gold = gold_tags(examples, self.labels)
-        loss, d_scores, d_transitions = tagging_loss(scores, lengths, self._transitions(), gold)
-        if not numpy.isfinite(loss):
-            cause = cause_of_not_finite(self.model)
-            raise ValueError(f"{Errors.E910.format(name=self.name)} {cause}")
-        return loss, d_scores, d_transitions
-
     def _scores(self, docs: list[Doc], *, reads_transitions: bool) -> Array:
         """Score all tags, and check that the scores are finite."""
         if not self.has_weights():
             raise ValueError(Errors.E109.format(name=self.name))
         scores = self.model.predict(docs)[-1]
         transitions = self._transitions() if reads_transitions else None
-        usable = transitions is None or bool((transitions < numpy.inf).all())  # -inf forbids a tag
-        if not (usable and are_finite([scores])):
-            raise not_finite(self.name, self.model, "the scores of tags", "no entity can be found")
+        if not are_finite([scores] if transitions is None else [scores, transitions]):
+            raise not_finite(self.name, "the scores of tags", "no entity can be found")
         return self.rule_out_unseen(scores)
 
     def _decode(self, docs: list[Doc], scores: Array, constraints: Constraints) -> Entities:
@@ -377,65 +343,7 @@ class EntityTagger(WithSettings, TrainablePipe):
     ) -> numpy.ndarray:
         transitions = self._transitions()
         # Subtracting the largest changes no probability
-        scores = scores.astype("float64") - scores.max(axis=-1, keepdims=True)
-        farthest = _farthest(scores)
+        scores = (scores.astype("float64") - scores.max(axis=-1, keepdims=True)) / temperature
         if transitions is not None:
-            transitions = transitions.astype("float64") - transitions.max()
-            farthest = max(farthest, _farthest(transitions))
-        # Lower temperatures wouldn't make the best entities more certain
-        divisor = max(temperature, farthest / _MOST_APART)
-        scores = (scores / divisor).astype("float32")
-        if transitions is not None:
-            transitions = (transitions / divisor).astype("float32")
+            transitions = (transitions.astype("float64") - transitions.max()) / temperature
         return entity_marginals(scores, lengths_of(docs), transitions, entities, constraints)
-
-    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
-        """Load the component from a folder.
-
-        exclude (Iterable[str]): What not to load: "cfg", "model" or "vocab".
-
-        Raises ValueError if labels and weights don't match.
-        """
-        return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "EntityTagger":
-        """Load the component from bytes; see `from_disk`."""
-        return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
-
-    def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "EntityTagger":
-        """Load the labels, then the weights, with tags for the labels.
-
-        If that fails, the old labels are restored.
-        """
-        former = {name: list(labels) for name, labels in self.cfg.items()}
-        try:
-            if "cfg" not in exclude:
-                self.cfg.clear()
-                self.cfg["labels"] = []
-            load(exclude=[*exclude, "model"])
-            if "model" not in exclude:
-                nO = len(tag_names(self.labels))
-                if (self.model.maybe_get_dim("nO") or nO) < nO:
-                    resize_output(self.model, nO)
-                load(exclude=[*exclude, "cfg", "vocab"])
-                self._check_weights(source)
-        except BaseException:
-            self.cfg.clear()
-            self.cfg.update(former)
-            raise
-        return self
-
-    def _check_weights(self, source: str) -> None:
-        own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
-        if own != len(self.labels):
-            raise ValueError(
-                f'Component "{self.name}": the weights in {source} are for {own} labels, '
-                f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
-                'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
-            )
-
-
-def _farthest(scores: Array) -> float:
-    """Return how far scores are from 0, ignoring -inf of unseen labels."""
-    finite = scores[scores > -numpy.inf]
-    return -float(finite.min()) if finite.size else 0.0

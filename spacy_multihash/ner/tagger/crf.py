@@ -258,8 +258,7 @@ def crf_loss(
         Invalid transitions are ignored, and have no gradient.
     gold (N,) int64: The tokens' tags, `biluo.MISSING` if unknown, on the host.
 
-    Returns the loss, d_scores (N, nO) float32 and d_transitions (nO, nO) float32. Raises ValueError
-    for invalid sequences of tags.
+    Returns the loss, d_scores (N, nO) float32 and d_transitions (nO, nO) float32.
     """
     xp = get_array_module(scores)
     packed = pack(lengths)
@@ -273,7 +272,6 @@ def crf_loss(
         held = _count(ordered, packed, transitions, agree)
     else:
         sums = forward_backward(xp.where(agree, ordered, -xp.inf), packed, split)
-        _check_gold(to_numpy(sums.totals[: packed.num_sequences]), packed, lengths, gold)
         held = expect(sums, packed, split)
     loss = max(free.total - held.total, 0.0)  # below 0 by rounding only
     d_scores = xp.empty_like(scores)
@@ -340,23 +338,6 @@ def _count_between(before: Array, after: Array, transitions: SplitTransitions) -
     return (left.T @ right) * transitions.weights
 
 
-def _check_gold(
-    totals: numpy.ndarray, packed: Packed, lengths: numpy.ndarray, gold: numpy.ndarray
-) -> None:
-    """Raise ValueError if no path agrees with the tags of a doc, whose total then is -inf."""
-    (impossible,) = numpy.nonzero(totals == -numpy.inf)
-    if len(impossible):
-        ends = numpy.cumsum(lengths)
-        doc = int(numpy.searchsorted(ends, packed.order[impossible].min(), side="right"))
-        tags = gold[ends[doc] - lengths[doc] : ends[doc]]
-        raise ValueError(
-            f"crf_loss: doc {doc} of the batch has gold tags that no entities have: expected B, I "
-            "and L of one label, or U, with O around them, all within the doc, and "
-            f"{MISSING} for unknown tags; was, as numbers: {tags[:20].tolist()}. "
-            "Correct the entities of the training corpus."
-        )
-
-
 def tagging_loss(
     scores: Array,
     lengths: numpy.ndarray,
@@ -409,9 +390,9 @@ def entity_marginals(
 ) -> numpy.ndarray:
     """Return the probability of each entity: the sum over all paths that have it.
 
-    scores (N, nO) float32: Scores of the tags of all tokens.
+    scores (N, nO) float: Scores of the tags of all tokens.
     lengths (B,) int: The number of tokens of each doc, on the host.
-    transitions (nO, nO) float32: As in `crf_loss`. None for zeros. Then tokens are independent,
+    transitions (nO, nO) float: As in `crf_loss`. None for zeros. Then tokens are independent,
         except that sequences must be valid.
     constraints (Constraints): Entities that contradict them have probability 0.
 

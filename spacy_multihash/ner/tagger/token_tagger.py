@@ -1,16 +1,14 @@
 """Score the tags of each token, after each pass of an encoder, and add tags later."""
 
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, Optional
 
 from thinc.api import Linear, Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
-from ...common.checks import setting_error
 from ...common.memory import check_memory
-from ...common.nodes import Pinned, bound, forget_weights, is_listener, no_backprop
+from ...common.nodes import Pinned, bound, forget_weights, no_backprop
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...encode.docs import split_docs
 from ...encode.iterated_dilated_encoder import NAME as DILATED
@@ -95,13 +93,11 @@ def init(
 ) -> None:
     """Initialize both layers, and the transitions with zeros. The number of tags must be set.
 
-    Raises ValueError if `tok2vec` has no vectors of tokens, or if memory is too small.
+    Raises ValueError if memory is too small.
     """
     nO = model.get_dim("nO")
     tok2vec, output = model.layers
     tok2vec.initialize(X=X)
-    if X:
-        check_vectors(tok2vec, X[:1])
     output.set_dim("nO", nO)
     if tok2vec.has_dim("nO"):
         output.set_dim("nI", tok2vec.get_dim("nO"))
@@ -152,26 +148,12 @@ def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:
 def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
     """Append labels to a token_tagger, and keep the weights of its existing labels.
 
-    The weights of the new tags are 0, and so are the scores of transitions from and to them. A
-    model that isn't initialized only gets the number of tags.
+    The weights of the new tags are 0, and so are the scores of transitions from and to them.
 
-    new_nO (int): The number of tags, 4 * C + 1 for C labels.
-
-    Raises ValueError if there are fewer tags than the model has.
+    new_nO (int): The number of tags, 4 * C + 1 for C labels: more than before.
     """
     output = model.get_ref("output_layer")
-    if not output.has_param("W"):
-        output.set_dim("nO", new_nO, force=True)
-        model.set_dim("nO", new_nO, force=True)
-        return model
     nO = output.get_dim("nO")
-    if new_nO < nO:
-        raise ValueError(
-            f"Layer 'token_tagger': expected at least the {nO} tags that the model has, was: "
-            f"{new_nO}. Labels can be added, but not taken away. Train a new component for fewer."
-        )
-    if new_nO == nO:
-        return model
     places: Any = columns_after_adding(nO, new_nO)
     nI = output.get_dim("nI")
     # A new layer, for which an optimizer has no moments of another shape
@@ -212,55 +194,10 @@ _TAKE_ARRAYS = ("with_array(", "with_padded(")
 
 
 def check_tok2vec(tok2vec: Model) -> None:
-    """Raise ValueError if tok2vec isn't a model, or is an encoder without an embedding."""
-    if not isinstance(tok2vec, Model):
-        expected = "a model, from docs to vectors of tokens"
-        advice = "Write it as a section of its own, with @architectures."
-        raise setting_error("TokenTagger", "tok2vec", expected, tok2vec, advice)
+    """Raise ValueError if tok2vec is an encoder without an embedding."""
     if tok2vec.name in (DILATED, WINDOWS) or tok2vec.name.startswith(_TAKE_ARRAYS):
         raise ValueError(
             "TokenTagger: expected a tok2vec, which turns docs into vectors of tokens, was given "
             f"the encoder '{tok2vec.name}', which takes vectors. Set model.tok2vec to a "
             "spacy.Tok2Vec.v2, with this encoder as its `encode`, and an embedding as its `embed`."
         )
-
-
-def check_vectors(tok2vec: DocsEncoder, docs: Sequence[DocLike]) -> None:
-    """Raise ValueError if an initialized tok2vec has no vector for each token of docs.
-
-    Listeners aren't checked: the vectors of other components may not exist yet.
-    """
-    if any(map(is_listener, tok2vec.walk())):
-        return
-    Ys = tok2vec.predict(list(docs))
-    if not isinstance(Ys, (list, tuple)):
-        came = f"{type(Ys).__name__} of shape {getattr(Ys, 'shape', 'unknown')}"
-    else:
-        shapes: list[tuple[int, ...]] = [getattr(Y, "shape", ()) for Y in Ys]
-        expected = [len(doc) for doc in docs]
-        if all(len(s) == 2 for s in shapes) and [s[0] for s in shapes] == expected:
-            return
-        came = f"arrays of the shapes {shapes} for docs of {expected} tokens"
-    raise ValueError(
-        f"TokenTagger: expected of model.tok2vec, '{tok2vec.name}', a list with an array "
-        f"(len(doc), width) for each doc, was: {came}. Set model.tok2vec to a spacy.Tok2Vec.v2, or "
-        "to a listener."
-    )
-
-
-def warn_of_unheard(pipeline: Iterable[tuple[str, object]], name: str) -> None:
-    """Warn of components that share vectors of tokens, but have no listeners.
-
-    pipeline (Iterable[tuple[str, object]]): The names of components, and the components.
-    name (str): The component that would listen.
-    """
-    for other, pipe in pipeline:
-        if not getattr(pipe, "listening_components", True):
-            warnings.warn(
-                f'Component "{name}": no component listens to "{other}", so that nothing trains '
-                f'"{other}", and its vectors are not used. To use them, set '
-                f"[components.{name}.model.tok2vec] to a listener, such as "
-                f'spacy.Tok2VecListener.v1 with upstream = "{other}", and place "{other}" before '
-                f'"{name}". Otherwise take it out of [nlp] pipeline.',
-                stacklevel=2,
-            )

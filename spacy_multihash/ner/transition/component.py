@@ -10,7 +10,7 @@ from spacy.pipeline import EntityRecognizer
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.pipeline.ner import ner_score
 from spacy.tokens import Doc
-from spacy.training import Example
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
@@ -18,15 +18,11 @@ from ...common.checks import check_whole
 from ..biluo import Entities, as_entities
 from ..docs import (
     KeysOfDocs,
-    as_docs,
-    check_same_docs,
     entities_at,
     entity_keys,
-    lengths_of,
     set_entities,
     spans_of,
 )
-from ..gold import as_examples
 from ..recognizer import WithSettings, are_finite, not_finite
 from ..spans import SpanScores
 from .best import find_best
@@ -45,13 +41,11 @@ from .training import has_gold, learn, prepare
 class Prediction(NamedTuple):
     """The entities of a batch of D docs.
 
-    lengths (D,) int64: The number of tokens of each doc.
     entities: The new entities, and the docs' existing entities.
     labels: The labels that the entities' numbers refer to.
     probabilities: None if not requested.
     """
 
-    lengths: numpy.ndarray
     entities: Entities
     labels: Sequence[str]
     probabilities: Optional[SpanProbabilities] = None
@@ -126,7 +120,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
 
         Raises ValueError if you want probabilities and the weights aren't finite.
         """
-        docs, settings = as_docs(self.name, docs), self.settings
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        settings = self.settings
         if self.cfg["beam_width"] != 1:
             settings.check_beam(self.name, self.cfg["beam_width"])
             self._keep_labels()
@@ -141,7 +136,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             probabilities = span_probabilities(
                 docs, batch, entities, settings.temperature, settings.candidates_above
             )
-        return Prediction(lengths_of(docs), entities, self._actions().labels, probabilities)
+        return Prediction(entities, self._actions().labels, probabilities)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -151,9 +146,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         keys (Optional[KeysOfDocs]): The entities of each doc. Null takes all found entities.
 
         Raises ValueError with a beam, which has no exact probabilities, for unknown labels and
-        tokens, and for weights that aren't finite, which it names.
+        tokens, and for weights that aren't finite.
         """
-        docs = as_docs(self.name, docs)
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
         if self.cfg["beam_width"] != 1:
             raise ValueError(
                 f'Component "{self.name}": expected beam_width = 1, was '
@@ -171,15 +166,11 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     def set_annotations(
         self, docs: Union[Doc, Iterable[Doc]], prediction: Union[Prediction, list]
     ) -> None:
-        """Set doc.ents, and doc.spans if there is a `spans_key`.
-
-        Raises ValueError if the prediction is of other docs. Beams aren't checked.
-        """
-        docs = as_docs(self.name, docs)
+        """Set doc.ents, and doc.spans if there is a `spans_key`."""
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
         if not isinstance(prediction, Prediction):
             super().set_annotations(docs, prediction)
             return
-        check_same_docs(self.name, docs, prediction.lengths)
         new = spans_of(docs, prediction.entities, prediction.labels)
         for doc, spans in zip(docs, new, strict=True):
             for span in spans:  # existing entities keep their ids
@@ -206,7 +197,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         """
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        examples = as_examples(examples, "Parser.update")
+        examples = list(examples)
+        validate_examples(examples, "Parser.update")
         docs = [eg.predicted for eg in examples]
         # In spaCy's order, because it decides the order of new labels
         both = [*docs, *(eg.reference for eg in examples)]
@@ -270,7 +262,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         batch = read_batch(self.name, self.model, X, rules_of(tokens, actions), actions)
         if finite and not are_finite([batch.X, *batch.weights.arrays]):
             what = "the vectors of tokens, or the weights,"
-            raise not_finite(self.name, self.model, what, "no entity has a probability")
+            raise not_finite(self.name, what, "no entity has a probability")
         return batch
 
     def _add_labels(self, types: numpy.ndarray, docs: list[Doc]) -> None:

@@ -17,7 +17,6 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, fix_random_seed
 
-from spacy_multihash import EntityTagger
 from spacy_multihash.ner.biluo import Entities, tag_names
 from spacy_multihash.ner.docs import EntityKey, constraints_of
 from spacy_multihash.ner.tagger.crf import entity_marginals
@@ -426,41 +425,6 @@ def test_an_added_label_is_not_predicted_before_an_example_has_it(name: str) -> 
         assert {ent.label_ for doc in each.pipe(TEXTS) for ent in doc.ents} == {"NEW"}
 
 
-def test_larger_weights_are_loaded_into_a_component_with_fewer_labels() -> None:
-    nlp, other = randomized(CRF, spans_key="found"), randomized(CRF, spans_key="found")
-    pipe_of(nlp).add_label("NEW")
-    other.from_bytes(nlp.to_bytes())
-    assert pipe_of(other).labels == ("GPE", "PER", "NEW")
-    assert outcomes(other) == outcomes(nlp)
-
-
-def test_a_load_that_fails_leaves_labels_and_predictions(tmp_path: Path) -> None:
-    nlp = trained()
-    tagger = nlp.get_pipe("tagger_ner")
-    assert isinstance(tagger, EntityTagger)
-    labels, entities = tagger.labels, [(e.text, e.label_) for e in nlp(TEXTS[0]).ents]
-    with pytest.raises(ValueError, match="Can.t read file"):
-        tagger.from_disk(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="unpack|msgpack|Unpack|trailing|extra|bytes"):
-        tagger.from_bytes(b"garbage")
-    assert tagger.labels == labels and entities
-    assert [(e.text, e.label_) for e in nlp(TEXTS[0]).ents] == entities
-
-
-@pytest.mark.parametrize("model", [None, CRF])
-def test_no_temperature_is_too_extreme(model: Any) -> None:
-    nlp = randomized(model, spans_key="found")
-    tagger = pipe_of(nlp)
-
-    def scores(temperature: float) -> numpy.ndarray:
-        tagger.temperature = temperature
-        return numpy.concatenate([d.spans["found"].attrs["scores"] for d in nlp.pipe(TEXTS)])
-
-    for temperature in (5e-324, 1e-39, 1e-31):
-        assert_allclose(scores(temperature), scores(1e-6), atol=1e-6)
-    assert_allclose(scores(1e300), scores(1e30), rtol=1e-5)
-
-
 @pytest.mark.parametrize(
     ("name", "how"),
     [
@@ -501,56 +465,32 @@ def test_initialization_again_begins_anew_and_predicts_labels_that_were_added() 
 # Refusals
 
 
-def other_docs(nlp: Language, *texts: str) -> None:
-    docs = [nlp.make_doc("one two three"), nlp.make_doc("four")]
-    given = [nlp.make_doc(text) for text in texts]
-    try:
-        pipe_of(nlp).set_annotations(given, pipe_of(nlp).predict(docs))
-    finally:
-        assert not any(doc.has_annotation("ENT_IOB") for doc in given)
-
-
-def load_without_cfg(nlp: Language, folder: Path) -> None:
-    nlp.to_disk(folder)
-    (folder / "tagger_ner" / "cfg").unlink()
-    spacy.load(folder)
-
-
 def with_labels(nlp: Language, labels: Any) -> None:
     pipe_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
 
 
 LABELS_REFUSED = "labels must be a list of strings, as spacy init labels"
-SPAN_REFUSED = r"expected docs, was given a Span\..* span\.as_doc"
 NO_TOK2VEC = r"expected a tok2vec, .* was given the encoder '{}.* as its `encode`"
 MISH = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 8, "window_size": 1, "depth": 1}
 # What is done with a pipeline that isn't initialized, and with one that is.
-REFUSED: list[tuple[Callable[..., Any], str]] = [
-    (lambda nlp, _: nlp.initialize(), "E143.*'tagger_ner'.* No example has an entity"),
-    (lambda nlp, _: nlp("Anna met Bob"), r"E109.*'tagger_ner'.*initialize"),
-    (lambda *_: initialized(tagger(nO=5)), "2 labels need 9 tags, but its model has nO = 5"),
-    (lambda *_: blank(tagger(ITERATED)), NO_TOK2VEC.format("iterated_dilated_encoder")),
-    (lambda *_: blank(tagger(MISH)), NO_TOK2VEC.format(r"with_array\(")),
-    (lambda nlp, _: nlp.update(examples_of(nlp)), r"E109.*'tagger_ner'.*initialize"),
-    (lambda nlp, _: with_labels(nlp, "PERSON"), LABELS_REFUSED),
-    (lambda nlp, _: with_labels(nlp, ["PERSON", 3]), LABELS_REFUSED),
-    (lambda nlp, _: pipe_of(nlp).from_bytes(pipe_of(randomized(CRF)).to_bytes()), "transitions"),
+REFUSED: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda nlp: nlp.initialize(), "E143.*'tagger_ner'.* No example has an entity"),
+    (lambda nlp: nlp("Anna met Bob"), r"E109.*'tagger_ner'.*initialize"),
+    (lambda nlp: initialized(tagger(nO=5)), "2 labels need 9 tags, but its model has nO = 5"),
+    (lambda nlp: blank(tagger(ITERATED)), NO_TOK2VEC.format("iterated_dilated_encoder")),
+    (lambda nlp: blank(tagger(MISH)), NO_TOK2VEC.format(r"with_array\(")),
+    (lambda nlp: nlp.update(examples_of(nlp)), r"E109.*'tagger_ner'.*initialize"),
+    (lambda nlp: with_labels(nlp, "PERSON"), LABELS_REFUSED),
+    (lambda nlp: with_labels(nlp, ["PERSON", 3]), LABELS_REFUSED),
+    (lambda nlp: pipe_of(nlp).from_bytes(pipe_of(randomized(CRF)).to_bytes()), "transitions"),
 ]
-REFUSED_WHEN_TRAINED: list[tuple[Callable[..., Any], str]] = [
-    (lambda nlp, _: pipe_of(nlp).predict(nlp.make_doc("a b c")[0:2]), SPAN_REFUSED),
-    (lambda nlp, _: pipe_of(nlp).score_spans(nlp.make_doc("a b c")[0:2]), SPAN_REFUSED),
-    (lambda nlp, _: other_docs(nlp, "one two three"), "Expected 2 of them, found 1. Give set_ann"),
-    (lambda nlp, _: other_docs(nlp, "one two", "a b"), "Expected 3 tokens in doc 0, found 2"),
-    (lambda nlp, _: loss_of(nlp, examples_with_new(nlp)), r"does not have: DRINK\. .*GPE, PER"),
-    (lambda nlp, _: pipe_of(nlp).set_output(5), "expected at least the 9 tags .* was: 5"),
-    (load_without_cfg, r'"tagger_ner": the weights in .*tagger_ner are for 2 labels, .* has 0'),
+REFUSED_WHEN_TRAINED: list[tuple[Callable[[Any], Any], str]] = [
+    (lambda nlp: loss_of(nlp, examples_with_new(nlp)), r"does not have: DRINK\. .*GPE, PER"),
 ]
 
 
 @pytest.mark.parametrize(("do", "message"), [*REFUSED, *REFUSED_WHEN_TRAINED])
-def test_refusals(do: Callable[..., Any], message: str, tmp_path: Path) -> None:
+def test_refusals(do: Callable[[Any], Any], message: str) -> None:
     nlp = blank() if (do, message) in REFUSED else randomized(spans_key="found")
-    labels = pipe_of(nlp).labels
     with pytest.raises((TypeError, ValueError), match=message):
-        do(nlp, tmp_path)
-    assert pipe_of(nlp).labels == labels
+        do(nlp)

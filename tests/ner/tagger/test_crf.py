@@ -105,22 +105,6 @@ def test_crf_loss_needs_memory_for_tokens_and_not_for_pairs_of_tags() -> None:
     assert peak < 20 * batch.scores.size * 8
 
 
-@pytest.mark.parametrize(
-    "tags", [[1, 0], [0, 5], [3, 5], [2, 5], [0, 1], [-1, 3, 0], [9], [-1, 2, -1, 5], [-2]]
-)
-def test_crf_loss_refuses_tags_that_no_entities_have(tags: list[int]) -> None:
-    batch = Batch([0, 2, len(tags), 4])
-    batch.gold[2 : 2 + len(tags)] = tags
-    with pytest.raises(
-        ValueError, match=r"doc 2 .* no entities have.*was, as numbers: \["
-    ) as error:
-        batch.loss()
-    assert str(tags) in str(error.value)
-    batch.gold[:2], batch.lengths[:2] = [0, 1], [2, 0]  # an entity from doc to doc
-    with pytest.raises(ValueError, match=r"doc 0 .* was, as numbers: \[0, 1\]"):
-        batch.loss()
-
-
 LENGTHS = numpy.array([3, 0, 1, 2])
 # Of 9 tags, those of 2 labels: B-0 I-0 L-0, U-1, O U-0
 GOLD = numpy.array([1, 3, 5, 8, 0, 7])

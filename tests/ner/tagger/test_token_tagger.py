@@ -257,30 +257,13 @@ def test_width_is_that_of_the_vectors_where_tok2vec_does_not_say() -> None:
     assert model.predict([]).shape == (1, 0, TAGS)
 
 
-def gives(vectors: Callable[[Any], Any]) -> Model:
-    return Model("mine", lambda model, docs, is_train: (vectors(docs), lambda dY: []))
-
-
-def initialize(tok2vec: Model) -> None:
-    model = token_tagger(tok2vec, Model("out", len), every_pass=True, transitions=False)
-    model.set_dim("nO", TAGS)
-    model.initialize(X=make_docs([7, 4]))
-
-
 def backprop_of(shape: tuple[int, ...], *, is_train: bool = True) -> None:
     _, backprop = build(dilated())(make_docs([3]), is_train)
     backprop(numpy.zeros(shape, dtype="float32"))
 
 
-ARRAY = numpy.zeros((7, 4), dtype="float32")
-NO_VECTORS = r"expected of model\.tok2vec, 'mine', a list with an array .*, was: .*"
 MISMATCH = r"Shape mismatch in backprop. Y: \(3, 3, 5\)"
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: initialize(gives(lambda docs: ARRAY)), rf"{NO_VECTORS}ndarray of shape \(7, 4\)"),
-    (lambda: initialize(gives(lambda docs: 3)), f"{NO_VECTORS}int of shape unknown"),
-    (lambda: initialize(gives(lambda docs: [ARRAY[:1]])), r"shapes \[\(1, 4\)\] for docs of \[7\]"),
-    (lambda: initialize(gives(lambda docs: [])), r"shapes \[\] for docs of \[7\] tokens"),
-    (lambda: initialize(gives(lambda docs: ["no array"])), r"shapes \[\(\)\] for docs of"),
     (lambda: backprop_of((1, 3, TAGS)), MISMATCH),
     (lambda: backprop_of((REPEATS, 2, TAGS)), MISMATCH),
     (lambda: backprop_of((REPEATS, 3, TAGS + 1)), MISMATCH),

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.cli.init_config import fill_config
 from spacy.cli.init_pipeline import init_labels_cli
 from spacy.cli.train import train as train_cli
-from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
@@ -33,6 +32,7 @@ from tests.helpers.tagger_ner import (
     fit,
     gold,
     initialized,
+    loss_of_scores,
     pipe_of,
     randomized,
     tagger,
@@ -130,7 +130,7 @@ def test_gradients_reach_the_vectors_of_another_component(listeners: int) -> Non
         pipe = pipe_of(nlp, name)
         output = pipe.model.get_ref("output_layer").copy()
         scores, backprop = output.begin_update(numpy.concatenate(Xs))
-        _, d_scores = pipe.get_loss(examples, scores[None])
+        _, d_scores = loss_of_scores(pipe, examples, scores[None])
         d_vectors = numpy.split(backprop(d_scores[0]), numpy.cumsum([len(X) for X in Xs])[:-1])
         dXs = [dX + d for dX, d in zip(dXs, d_vectors, strict=True)]
     backprop_vectors(dXs)
@@ -162,31 +162,6 @@ def test_another_listener_learns_where_entities_are_not_annotated() -> None:
     after = weights_of(nlp.get_pipe("tagger").model)  # type: ignore[attr-defined]
     assert any((a != b).any() for a, b in zip(tags, after, strict=True))
     assert_array_equal(pipe_of(nlp).model.get_ref("output_layer").get_param("W"), output)
-
-
-def with_tok2vec(model: dict[str, Any], *, after: bool = False) -> Language:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("tagger_ner", config={"model": model})
-    order = {"last": True} if after else {"first": True}
-    nlp.add_pipe("tok2vec", config={"model": tok2vec(MAXOUT)}, **order)
-    return nlp
-
-
-@pytest.mark.parametrize("after", [False, True])
-def test_a_tok2vec_that_nobody_listens_to_is_warned_of(after: bool) -> None:
-    nlp = with_tok2vec(tagger(), after=after)
-    match = 'no component listens to "tok2vec", .*components.tagger_ner.model.tok2vec'
-    with pytest.warns(UserWarning, match=match):
-        nlp.initialize(lambda: examples_of(nlp))
-
-
-def test_a_tok2vec_with_a_listener_is_not_warned_of() -> None:
-    nlp = with_tok2vec(tagger(LISTENER))
-    nlp.initialize(lambda: examples_of(nlp))
-    other = with_tok2vec(tagger())
-    listening = {"@architectures": "spacy.Tagger.v2", "tok2vec": LISTENER}
-    other.add_pipe("tagger", config={"model": listening}).add_label("X")  # type: ignore[attr-defined]
-    other.initialize(lambda: examples_of(other))
 
 
 # Configs

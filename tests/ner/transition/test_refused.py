@@ -23,27 +23,9 @@ def tiny(lengths: tuple[int, ...] = (4, 4)) -> tuple[BatchEntityRecognizer, list
     return ours, make_docs(ours.vocab, [[Token()] * length for length in lengths])
 
 
-def set_others(
-    given: tuple[int, ...], predicted: tuple[int, ...] = (4, 4), key: Any = None
-) -> None:
-    """Set the predictions of some docs on others, which stay as they are."""
-    ours, docs = tiny(predicted)
-    ours.spans_key = key
-    others = make_docs(ours.vocab, [[Token()] * length for length in given])
-    try:
-        ours.set_annotations(others, ours.predict(docs))
-    finally:
-        assert not any(doc.has_annotation("ENT_IOB") for doc in others if len(doc))
-
-
 def score(keys: Any, lengths: tuple[int, ...] = (4, 4)) -> None:
     ours, docs = tiny(lengths)
     ours.score_spans(docs, keys)
-
-
-def span_to(method: str) -> None:
-    ours, docs = tiny()
-    getattr(ours, method)(docs[0][0:2])
 
 
 def add(**config: Any) -> None:
@@ -66,28 +48,20 @@ def model(name: str, **settings: Any) -> dict[str, Any]:
     return {"@architectures": name, **settings}
 
 
-SPAN = r"expected docs, was given a Span\..* span\.as_doc"
 MODEL = r"architecture spacy.TransitionBasedParser.v2, was given"
 NAN_W, INF_PAD = ("lower", "W", numpy.nan), ("lower", "pad", numpy.inf)
 INF_UPPER, NAN_B = ("upper", "W", numpy.inf), ("upper", "b", numpy.nan)
-NOT_FINITE = r'Component "\w+": .* not finite .* no entity has .* finite: {} of layer'
+NOT_FINITE = r'Component "\w+": .* not finite .* no entity has .* lower learn_rate'
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: span_to("predict"), SPAN),
-    (lambda: span_to("score_spans"), SPAN),
     (lambda: score([[(0, 1, "A")]]), "entities of 2 docs, a list for each, was given 1 lists"),
     (lambda: score([[(0, 1, "Z")]], (0,)), "There is no label 'Z'. Expected one of"),
     (lambda: score([[(0, 1, "A")]], (0,)), r"a doc with 0 tokens, was \[0, 1\)"),
     (lambda: score([[(0, 5, "A")], []]), r"Expected tokens of a doc with 4 tokens, was \[0, 5\)"),
     (lambda: score([[(2, 2, "A")], []]), r"Expected tokens of a doc with 4 tokens, was \[2, 2\)"),
-    (lambda: set_others((4,)), r"Expected 2 of them, found 1\. Give set_annotations the"),
-    (lambda: set_others((3, 5)), "Expected 4 tokens in doc 0, found 3"),
-    (lambda: set_others((4,), (0,)), "Expected 0 tokens in doc 0, found 4"),
-    (lambda: set_others((0, 4), (0,), "found"), "Expected 1 of them, found 2"),
     (lambda: add(beam_width=0), '"batch_ner": beam_width must be a whole number from 1 on, was: 0'),
     (lambda: add(moves=5), "moves"),
     (lambda: add(model=model("spacy.Tagger.v2", tok2vec=CNN)), MODEL),
     (lambda: add(model=model("spacy-multihash.TokenTagger.v1", tok2vec=CNN)), MODEL),
-    (lambda: tiny()[0].update(None), "E978"),
     (lambda: tiny()[0].update(tiny()[1]), "E978.*Parser.update"),
     (lambda: ask("score_spans", beam_width=4), r"cfg\[.beam_width.\] = 1"),
     (
@@ -98,10 +72,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: ask("predict", beam_width=4, decoder="best"),
         'decoder = "best" has no effect with beam_width = 4',
     ),
-    (lambda: ask("predict", spoil=NAN_W, spans_key="found"), NOT_FINITE.format("W")),
-    (lambda: ask("predict", spoil=INF_PAD, decoder="best"), NOT_FINITE.format("pad")),
-    (lambda: ask("score_spans", spoil=INF_UPPER), NOT_FINITE.format("W")),
-    (lambda: ask("score_spans", spoil=NAN_B, decoder="best"), NOT_FINITE.format("b")),
+    (lambda: ask("predict", spoil=NAN_W, spans_key="found"), NOT_FINITE),
+    (lambda: ask("predict", spoil=INF_PAD, decoder="best"), NOT_FINITE),
+    (lambda: ask("score_spans", spoil=INF_UPPER), NOT_FINITE),
+    (lambda: ask("score_spans", spoil=NAN_B, decoder="best"), NOT_FINITE),
 ]
 
 
