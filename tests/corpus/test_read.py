@@ -32,6 +32,7 @@ def test_what_is_no_corpus_is_refused_at_the_call(
 ) -> None:
     if data is not None:
         (tmp_path / name).write_bytes(data)
+    gc.enable()  # another test's damaged file may have left it off
     with pytest.raises(error, match=message):
         read_docs(tmp_path / name, VOCAB)
     assert gc.isenabled()
