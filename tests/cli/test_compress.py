@@ -81,8 +81,7 @@ def test_package_that_brings_its_own_code_is_compressed(
     nlp = spacy.blank("en")
     nlp.add_pipe("of_package")
     nlp.to_disk(package / "model")
-    result = cli.invoke("compress", "with_code", tmp_path / "out")
-    assert result.exit_code == 0, result.output
+    cli.ok("compress", "with_code", tmp_path / "out")
     assert spacy.load(tmp_path / "out").pipe_names == ["of_package"]
 
 

@@ -17,6 +17,7 @@ from tests.helpers import cli
 from tests.helpers.cli import said
 
 invoke = partial(cli.invoke, "convert")
+ok = partial(cli.ok, "convert")
 
 CONLL = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\nAnna NNP I-PER\nPaz NNP I-PER\n"
 JSONL = (
@@ -37,8 +38,7 @@ def read(path: Path) -> list[Doc]:
 
 
 def test_conll_becomes_a_file_that_training_reads(tmp_path: Path) -> None:
-    result = invoke(write(tmp_path, CONLL, "my.conll"), tmp_path / "new" / "my.spacy")
-    assert result.exit_code == 0, result.output
+    result = ok(write(tmp_path, CONLL, "my.conll"), tmp_path / "new" / "my.spacy")
     assert "my.conll is CoNLL with IOB1 tags" in said(result)
     assert "documents 1 tokens 4 entities 2 ORG 1 PER 1" in said(result)
     assert "⚠" not in result.output
@@ -52,8 +52,7 @@ def test_options_of_conll_reach_the_reader(tmp_path: Path) -> None:
     path = write(tmp_path, CONLL.replace("I-ORG", "I-ORG x").replace(" O\n", " O x\n"), "my.txt")
     path.write_text(path.read_text().replace("I-PER", "I-PER x"))
     options = ["--format", "conll", "--token-column", "-4", "--tag-column", "3"]
-    result = invoke(path, tmp_path / "my.spacy", *options, "--docs", "sentences")
-    assert result.exit_code == 0, result.output
+    result = ok(path, tmp_path / "my.spacy", *options, "--docs", "sentences")
     assert "documents 2 tokens 4 entities 2" in said(result)
 
 
@@ -67,7 +66,7 @@ def test_a_file_without_blank_lines_is_pointed_out_and_cut(tmp_path: Path) -> No
     assert "There is 1 document, which --split can't part. A sentence has 1,200" in said(result)
     result = invoke(path, tmp_path / "my.spacy", "--docs", "100", "--force")
     assert "documents 12 tokens 1,200" in said(result) and "A sentence has" not in said(result)
-    assert invoke(path, tmp_path / "s", "--docs", "100", "--split", "0.8,0.2").exit_code == 0
+    ok(path, tmp_path / "s", "--docs", "100", "--split", "0.8,0.2")
 
 
 def test_numbers_of_tags_are_named(tmp_path: Path) -> None:
@@ -87,8 +86,7 @@ def test_odd_tags_are_shown(tmp_path: Path) -> None:
 
 def test_what_is_left_out_is_shown_with_its_lines(tmp_path: Path) -> None:
     path = write(tmp_path, JSONL, "my.jsonl")
-    result = invoke(path, tmp_path / "my.spacy", "--lang", "en")
-    assert result.exit_code == 0, result.output
+    result = ok(path, tmp_path / "my.spacy", "--lang", "en")
     assert "documents 2 tokens 5 entities 2 LOC 1 PER 1" in said(result)
     assert "Left out: entity that does not align with tokens (1 of 3)" in said(result)
     assert "my.jsonl:1: PER 'Bo' (9 to 11), in 'Bob'" in said(result)
@@ -126,7 +124,7 @@ def test_other_offsets_are_named_and_read(
         assert "No entity is left. 2 of 2 entities would fit, 0 do now" in said(result)
         assert f"try --offsets {offsets} " in said(result)
         assert "\nLeft out: entity that" in result.output  # lines of an error stay lines
-    assert invoke(path, output, "--offsets", offsets).exit_code == 0
+    ok(path, output, "--offsets", offsets)
     (doc,) = read(output)
     assert [ent.text for ent in doc.ents] == ["Anna", "Rome"]
 
@@ -138,8 +136,7 @@ def test_rejected_entities_are_kept_apart(tmp_path: Path) -> None:
         "spans": [{"start": s, "end": e, "label": "PER", "answer": a} for s, e, a in spans],
     }
     path = write(tmp_path, srsly.json_dumps(record) + "\n", "my.jsonl")
-    result = invoke(path, tmp_path / "my.spacy")
-    assert result.exit_code == 0
+    result = ok(path, tmp_path / "my.spacy")
     assert "Put into doc.spans['incorrect_spans'], not doc.ents: entity that was" in said(result)
     (doc,) = read(tmp_path / "my.spacy")
     assert [ent.text for ent in doc.ents] == ["Anna"]
@@ -159,8 +156,7 @@ def test_csv_is_split_with_a_seed(tmp_path: Path) -> None:
     path = write(tmp_path, CSV, "my.csv")
     texts = []
     for folder, seed in (("a", 0), ("b", 0), ("c", 1)):
-        result = invoke(path, tmp_path / folder, "--split", "0.5,0.25,0.25", "--seed", seed)
-        assert result.exit_code == 0, result.output
+        result = ok(path, tmp_path / folder, "--split", "0.5,0.25,0.25", "--seed", seed)
         assert "train dev test" in said(result) and "documents 10 5 5" in said(result)
         files = [tmp_path / folder / f"{name}.spacy" for name in ("train", "dev", "test")]
         texts.append([[doc.text for doc in read(file_)] for file_ in files])
@@ -175,7 +171,7 @@ def test_csv_is_split_with_a_seed(tmp_path: Path) -> None:
 def test_same_texts_stay_in_one_split(name: str, row: str, tmp_path: Path) -> None:
     rows = "".join(row.format(i % 10) for i in range(30))
     path = write(tmp_path, f"text,label\n{rows}" if name == "my.csv" else rows, name)
-    assert invoke(path, tmp_path / "out", "--split", "0.5,0.5").exit_code == 0
+    ok(path, tmp_path / "out", "--split", "0.5,0.5")
     parts = [{doc.text for doc in read(tmp_path / "out" / f"{x}.spacy")} for x in ("train", "dev")]
     assert not parts[0] & parts[1] and len(parts[0] | parts[1]) == 10
 
@@ -183,21 +179,20 @@ def test_same_texts_stay_in_one_split(name: str, row: str, tmp_path: Path) -> No
 def test_columns_and_labels_of_csv_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path, "body,kinds\na,A/B\nb,\n", "my.csv")
     options = ["--text-column", "body", "--label-column", "kinds", "--label-separator", "/"]
-    result = invoke(path, tmp_path / "my.spacy", *options)
-    assert result.exit_code == 0, result.output
+    result = ok(path, tmp_path / "my.spacy", *options)
     assert "documents 2 tokens 2 labels of texts 2 A 1 B 1" in said(result)
 
 
 def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -> None:
     path, folder = write(tmp_path, CSV, "my.csv"), tmp_path / "out"
-    assert invoke(path, folder, "--split", "0.5,0.25,0.25").exit_code == 0
+    ok(path, folder, "--split", "0.5,0.25,0.25")
     result = invoke(path, folder, "--split", "0.5,0.5")
     assert "out has train.spacy, dev.spacy, test.spacy. Give another OUTPUT" in said(result)
     result = invoke(path, folder, "--split", "0.5,0.5", "--force")
     assert result.exit_code == 1 and "test.spacy is of another split" in said(result)
     assert len(read(folder / "train.spacy")) == 10
     (folder / "test.spacy").unlink()
-    assert invoke(path, folder, "--split", "0.25,0.75", "--force").exit_code == 0
+    ok(path, folder, "--split", "0.25,0.75", "--force")
     assert len(read(folder / "train.spacy")) == 5
 
 

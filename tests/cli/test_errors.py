@@ -13,6 +13,7 @@ from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 
 invoke = partial(cli.invoke, "errors")
+ok = partial(cli.ok, "errors")
 
 
 @pytest.fixture
@@ -34,8 +35,7 @@ def test_mistakes_are_counted_and_written_to_a_page(
 ) -> None:
     train = write_corpus(tmp_path / "train.spacy", make_docs())
     page = tmp_path / "errors.html"
-    result = invoke(model, gold, "--train", train, "--output", page, "--explain", 1, "--sure", 0.5)
-    assert result.exit_code == 0, result.output
+    result = ok(model, gold, "--train", train, "--output", page, "--explain", 1, "--sure", 0.5)
     output = said(result)
     assert "all 4 0 0 0 3 0" in output and "no entity · 3 ·" in output
     assert "In 3 of them, the annotation may be wrong" in output and f"Wrote {page}" in output
@@ -49,8 +49,7 @@ def test_mistakes_are_counted_and_written_to_a_page(
 def test_json_has_a_line_for_each_doc_with_mistakes(
     model: Path, gold: Path, tool: str, key: str
 ) -> None:
-    result = invoke(model, gold, "--json", tool)
-    assert result.exit_code == 0, result.output
+    result = ok(model, gold, "--json", tool)
     records = [json.loads(line) for line in result.stdout.splitlines()]
     expected = {" ".join(token.text for token in doc) for doc in make_docs()[:3]}
     assert {record["text"].strip() for record in records} == expected

@@ -19,7 +19,7 @@ from spacy.tokens import Doc
 from spacy_multihash.cli.group import COMMANDS
 from spacy_multihash.cli.vectors import vectors_cli
 from spacy_multihash.compute.dispatch import available_kernels
-from tests.helpers.cli import invoke
+from tests.helpers.cli import invoke, ok, refused
 from tests.helpers.corpora import write_corpus
 from tests.helpers.kernels import using_kernels
 
@@ -114,9 +114,8 @@ def test_version_is_that_of_the_package_and_its_kernels(kernels: str) -> None:
 @pytest.mark.parametrize("option", ["--nothing", "-x", "word"])
 def test_option_that_overrides_no_setting_is_an_error(option: str, folder: Path) -> None:
     (folder / "config.cfg").touch()
-    result = invoke("init-tables", "config.cfg", "out", "--training.seed", "-1", option)
-    assert result.exit_code in (1, 2) and result.stdout == ""
-    assert re.search("No such option.* .?--nothing|name should start with --", result.stderr)
+    error = refused("init-tables", "config.cfg", "out", "--training.seed", "-1", option)
+    assert re.search("No such option.* .?--nothing|name should start with --", error)
 
 
 # Errors
@@ -125,11 +124,7 @@ def test_option_that_overrides_no_setting_is_an_error(option: str, folder: Path)
 @pytest.mark.parametrize("command", BAD)
 def test_errors_are_on_stderr_and_leave_json_alone(command: str, folder: Path) -> None:
     for options in ((), ("--json",)):
-        result = invoke(command, *BAD[command], *options)
-        assert result.exit_code == 1
-        assert result.stdout == ""
-        assert "✘ Cannot" in result.stderr
-        assert isinstance(result.exception, SystemExit)
+        assert "✘ Cannot" in refused(command, *BAD[command], *options)
 
 
 # Arguments of the commands with --code, which is imported before anything is read.
@@ -154,9 +149,7 @@ WITH_CODE = {
 def test_code_that_cannot_be_imported_is_an_error_on_stderr(command: str, folder: Path) -> None:
     (folder / "broken.py").write_text("print('hello')\nraise KeyError('the cause')")
     for code, message in (("missing.py", "code not found"), ("broken.py", "'the cause'")):
-        result = invoke(command, *WITH_CODE[command], "--code", code)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert message in " ".join(result.stderr.split())
+        assert message in refused(command, *WITH_CODE[command], "--code", code)
 
 
 # Files to write
@@ -166,12 +159,10 @@ def test_force_replaces_files(folder: Path) -> None:
     (folder / "out.json").write_text("old")
     (folder / "masked").mkdir()
     (folder / "masked" / "seen.spacy").touch()
-    result = invoke("corpus-stats", "corpus.spacy", "--output", "out.json", "--force")
-    assert result.exit_code == 0, result.output
+    result = ok("corpus-stats", "corpus.spacy", "--output", "out.json", "--force")
     assert json.loads((folder / "out.json").read_text("utf8"))
     args = ("evaluate", "model", "corpus.spacy", "--train", "corpus.spacy", "--json", "--force")
-    result = invoke(*args, "--output", "out.json", "--masked", "masked")
-    assert result.exit_code == 0, result.output
+    result = ok(*args, "--output", "out.json", "--masked", "masked")
     assert json.loads((folder / "out.json").read_text("utf8")) == json.loads(result.stdout)
     assert (folder / "masked" / "seen.spacy").stat().st_size
 

@@ -15,6 +15,7 @@ from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, wri
 from tests.helpers.streams import linux, run_into
 
 invoke = partial(cli.invoke, "init-tables")
+ok = partial(cli.ok, "init-tables")
 
 
 @pytest.fixture
@@ -29,8 +30,7 @@ def config(tmp_path: Path) -> Path:
 def made(config: Path, *args: Any) -> Tables:
     """Run the command, and read the tables."""
     output = config.with_name("out.tables")
-    result = invoke(config, output, *args)
-    assert result.exit_code == 0, result.output
+    ok(config, output, *args)
     return read_tables(output)
 
 
@@ -85,11 +85,9 @@ def test_options_go_before_the_config(config: Path, tmp_path: Path) -> None:
 
 def refused(config: Path, output: Path, *args: Any) -> str:
     """Run a command that must fail without a file, and give what it says on one line."""
-    result = invoke(config, output, *args)
-    assert result.exit_code in (1, 2)
-    assert result.stdout == ""
+    error = cli.refused("init-tables", config, output, *args)
     assert not output.exists()
-    return " ".join(result.output.split())
+    return error
 
 
 EMBED = "--components.tok2vec.model.embed"

@@ -11,7 +11,7 @@ import spacy
 from spacy.tokens import Doc
 
 from spacy_multihash import read_tables
-from tests.helpers.cli import invoke, said
+from tests.helpers.cli import invoke, ok, said
 from tests.helpers.corpora import CALLBACK, HASH, LOOKUP, make_docs, small_config, write_corpus
 from tests.helpers.pipelines import TEXTS, add_embedding, two_textcats
 
@@ -59,9 +59,7 @@ def write_all(folder: Path, shards: Sequence[list[Doc]]) -> Path:
 
 
 def counted(command: str, *args: Any) -> str:
-    result = invoke(command, *args)
-    assert result.exit_code == 0, said(result)
-    return result.stdout
+    return ok(command, *args).stdout
 
 
 def run_init_tables(folder: Path, data: str, *options: str) -> bytes:
@@ -169,8 +167,7 @@ def test_a_bad_folder_is_one_clear_error(
 
 
 def test_texts_are_counted_and_lack_annotations(folder: Path) -> None:
-    result = invoke("corpus-stats", folder / "texts", folder / "texts" / "1.txt")
-    assert result.exit_code == 0
+    result = ok("corpus-stats", folder / "texts", folder / "texts" / "1.txt")
     assert "No annotations in train, dev: only texts are counted." in said(result)
     assert "documents 5 2 tokens" in said(result)
     assert "entities" not in said(result)

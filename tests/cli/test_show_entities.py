@@ -22,6 +22,7 @@ from tests.helpers.spacy_pipelines import CNN, build, ner
 from tests.helpers.tagger_ner import examples_of, fit, randomize, tagger, trained
 
 invoke = partial(cli.invoke, "show")
+ok = partial(cli.ok, "show")
 
 TEXT = "Anna met Bob in New York ."
 
@@ -66,8 +67,7 @@ def captions(html: str) -> list[str]:
 
 def test_entities_are_shown_with_probabilities_and_as_a_page(model: Path, tmp_path: Path) -> None:
     page = tmp_path / "new" / "page.html"
-    result = invoke(model, TEXT, "--output", page)
-    assert result.exit_code == 0, result.output
+    result = ok(model, TEXT, "--output", page)
     found = [["Anna", "PER"], ["Bob", "PER"], ["New York", "GPE"]]
     assert [row[:2] for row in rows(result)] == found
     assert all(re.fullmatch(r"[01]\.\d\d", row[2]) for row in rows(result))
@@ -133,10 +133,8 @@ def test_what_is_no_pipeline_or_text_is_explained(
     config = Path("own/config.cfg").read_text()
     own = re.sub("@architectures = .*", '@architectures = "my.Own.v1"', config, count=1)
     Path("own/config.cfg").write_text(own)
-    result = invoke(*args, stdin=b"\xff")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "Cannot show the entities" in said(result)
-    assert re.search(message, said(result)), result.output
+    error = cli.refused("show", *args, stdin=b"\xff")
+    assert "Cannot show the entities" in error and re.search(message, error), error
 
 
 def test_threshold_leaves_entities_out(model: Path, tmp_path: Path) -> None:

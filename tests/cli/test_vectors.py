@@ -14,6 +14,7 @@ from spacy.vocab import Vocab
 
 from spacy_multihash.cli.vectors import read_pairs
 from spacy_multihash.vectors.files import read_table
+from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
 from tests.helpers.vectors import (
@@ -21,7 +22,6 @@ from tests.helpers.vectors import (
     files,
     loaded,
     random_vectors,
-    vectors,
     write_floret,
     write_lines,
     write_pipeline,
@@ -43,19 +43,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ok(*args: object) -> str:
-    result = vectors(*args)
-    assert result.exit_code == 0, result.output
-    return said(result)
+    return said(cli.ok("vectors", *args))
 
 
 def refused(*args: object) -> str:
     """Run a command that fails, and return its error. It writes nothing."""
     before = files(Path())
-    result = vectors(*args)
-    assert (result.exit_code, result.stdout) == (1, ""), result.output
-    assert isinstance(result.exception, SystemExit), result.exception
+    error = cli.refused("vectors", *args)
     assert files(Path()) == before
-    return " ".join(result.stderr.split())
+    return error
 
 
 def test_shorter_table_is_the_same_twice_and_in_all_files(folder: Path) -> None:

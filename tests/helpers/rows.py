@@ -7,7 +7,7 @@ import mmh3
 import numpy
 from hypothesis import strategies as st
 
-from tests.helpers.cli import invoke
+from tests.helpers.cli import ok
 
 KEYS = numpy.random.default_rng(20221218).integers(0, 2**64, 3000, dtype="uint64")
 # Rows of a few symbols in a small table: many of them collide.
@@ -30,6 +30,4 @@ def reference_rows(ids: list[int], nV: int, num_hashes: int, seeds: list[int]) -
 
 def inspected(*args: Any) -> dict[str, Any]:
     """What the command inspect-rows prints as JSON, and nothing else."""
-    result = invoke("inspect-rows", *args, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+    return json.loads(ok("inspect-rows", *args, "--json").stdout)

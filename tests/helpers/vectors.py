@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy
 import spacy
 from spacy.vectors import Vectors
-from typer.testing import Result
 
 from spacy_multihash.vectors.table import VectorTable, word_keys
-from tests.helpers.cli import invoke
 
 WORDS = [f"word{i}" for i in range(60)]
 FLORET = {"minn": 2, "maxn": 3, "hash_count": 2, "hash_seed": 0, "bow": "<", "eow": ">"}
@@ -59,11 +56,6 @@ def write_lines(path: Path, X: numpy.ndarray, words: list[str] | None = None) ->
     lines += [f"{word} {' '.join(map(str, row))}" for word, row in zip(words, X, strict=True)]
     path.write_text("\n".join(lines) + "\n", "utf8")
     return path
-
-
-def vectors(*args: Any) -> Result:
-    """Run a command of the group."""
-    return invoke("vectors", *args)
 
 
 def loaded(path: Path, words: list[str] | None = None) -> numpy.ndarray:

@@ -14,7 +14,7 @@ from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighte
 from spacy_multihash.inspection.rows import inspect_symbols, inspect_table, symbols_of
 from spacy_multihash.inspection.symbols import find_texts
 from spacy_multihash.layers import importance_seed
-from tests.helpers.cli import invoke
+from tests.helpers.cli import ok
 from tests.helpers.corpora import write_corpus
 from tests.helpers.pipelines import (
     TEXTCAT,
@@ -137,8 +137,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_command_shows_both_tables(folder: Path) -> None:
     args = (folder / "model", "it", "what a", "--data", folder / "docs.spacy")
-    result = invoke("inspect-rows", *args)
-    assert result.exit_code == 0, result.output
+    result = ok("inspect-rows", *args)
     lines = [" ".join(line.split()) for line in result.output.splitlines()]
     first = lines.index("tok2vec.NORM components 30 16 2 5 480 1,920")
     seed = importance_seed(5)

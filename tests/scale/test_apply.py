@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -26,8 +25,6 @@ from tests.helpers.cluster import wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.tagger_ner import TEXTS, trained
-
-invoke = partial(cli.invoke, "apply")
 
 CODE = ROOT / "tests" / "helpers" / "worker_pipes.py"
 # Texts of a shard, and what the tests call shards.
@@ -77,14 +74,12 @@ def shards(tmp_path: Path) -> Path:
 
 def run(*args: Any) -> str:
     """Run the command, and return what it printed."""
-    result = invoke(*args)
-    assert result.exit_code == 0, result.output
-    return said(result)
+    return said(cli.ok("apply", *args))
 
 
 def refused(*args: Any) -> str:
-    """Run a command that fails, and return its error."""
-    result = invoke(*args)
+    """Run a command that fails, and return its error, after what it printed before."""
+    result = cli.invoke("apply", *args)
     assert result.exit_code == 1
     return said(result)
 
