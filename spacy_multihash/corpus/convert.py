@@ -249,7 +249,7 @@ class AnnotatedTexts:
             if span is not None and given.answer == REJECT:
                 rejected.append(span)
                 self.problems.append(Problem(item.line, REJECTED, detail))
-            elif what == NOT_ALIGNED:
+            elif what == NOT_ALIGNED and given.answer == ACCEPT:
                 start, end = in_characters(doc.text, given.start, given.end, self.offsets)
                 missing |= {t.i for t in doc if t.idx < end and start < t.idx + len(t)}
             elif span is not None:

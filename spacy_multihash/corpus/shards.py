@@ -4,14 +4,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus
 
 from .read import open_doc_bin, tokens_of
-from .texts import OnError, other_keys, read_json_lines, read_lines, text_of
+from .texts import BadLines, other_keys, read_json_lines, read_lines, skipping, text_of
 
 DOCS = ".spacy"
 JSON_LINES = ".jsonl"
@@ -84,7 +84,7 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
 
 
 def read_bare_shard(
-    path: Path, nlp: Language, on_error: OnError = None
+    path: Path, nlp: Language, bad: Optional[BadLines] = None
 ) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
     """Stream the docs of a shard without annotation, and the other keys of their JSON.
 
@@ -92,49 +92,41 @@ def read_bare_shard(
     spaces are unknown. A line of JSON gives its keys other than text and annotation, such as "id"
     and "meta". Other shards have no keys. Raises the errors of `read_shard`.
 
-    on_error (OnError): Takes the error of a text that is skipped.
+    bad (Optional[BadLines]): Keeps the errors of texts, which are skipped. None: raise the first.
     """
     if ending_of(path) != DOCS:
-        yield from _read_texts(path, nlp, on_error)
+        yield from _read_texts(path, nlp, bad)
         return
     for number, doc in enumerate(_read_docs(path, nlp), start=1):
         if doc.has_unknown_spaces:
             yield Doc(nlp.vocab, [token.text for token in doc]), {}
         else:
-            bare = _make_doc(doc.text, nlp, f"{path}: document {number}", on_error)
-            yield from ((doc, {}) for doc in bare)
+            with skipping(bad):
+                yield _make_doc(doc.text, nlp, f"{path}: document {number}"), {}
 
 
 def _read_texts(
-    path: Path, nlp: Language, on_error: OnError = None
+    path: Path, nlp: Language, bad: Optional[BadLines] = None
 ) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
     if ending_of(path).startswith(JSON_LINES):
-        for number, line in read_json_lines(path, on_error):
-            for doc in _make_doc(line, nlp, f"{path}:{number}", on_error):
-                yield doc, other_keys(line)
+        for number, line in read_json_lines(path, bad):
+            where = f"{path}:{number}"
+            with skipping(bad):
+                yield _make_doc(text_of(line, where), nlp, where), other_keys(line)
     else:
-        for number, text in read_lines(path, on_error):
-            for doc in _make_doc(text, nlp, f"{path}:{number}", on_error):
-                yield doc, {}
+        for number, text in read_lines(path, bad):
+            with skipping(bad):
+                yield _make_doc(text, nlp, f"{path}:{number}"), {}
 
 
-def _make_doc(
-    source: Union[str, Mapping[str, Any]], nlp: Language, where: str, on_error: OnError
-) -> list[Doc]:
-    """Make the doc of a text, or of an object with a text: [] if `on_error` took its error."""
-    try:
-        text = source if isinstance(source, str) else text_of(source, where)
-        if len(text) > nlp.max_length:
-            raise ValueError(
-                f"{where}: expected a text of at most {nlp.max_length:,} characters, found "
-                f"{len(text):,}. Cut it, or raise nlp.max_length, which is --max-length of apply."
-            )
-        return [nlp.make_doc(text)]
-    except ValueError as error:
-        if on_error is None:
-            raise
-        on_error(error)
-        return []
+def _make_doc(text: str, nlp: Language, where: str) -> Doc:
+    """Make the doc of a text. Raises ValueError if the text is too long."""
+    if len(text) > nlp.max_length:
+        raise ValueError(
+            f"{where}: expected a text of at most {nlp.max_length:,} characters, found "
+            f"{len(text):,}. Cut it, or raise nlp.max_length, which is --max-length of apply."
+        )
+    return nlp.make_doc(text)
 
 
 def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:

@@ -6,8 +6,8 @@ import gzip
 import json
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -28,16 +28,13 @@ _EXAMPLES = (
 _LONGEST_FIELD = 2**31 - 1
 _SHOWN_ERRORS = 5
 
-# Takes the error of a line, instead of raising it.
-OnError = Optional[Callable[[ValueError], None]]
-
 
 class BadLines:
     """Collects the errors of a file's lines, to raise them together."""
 
     def __init__(self) -> None:
         """Begin with no errors."""
-        self._errors: list[str] = []
+        self.errors: list[str] = []
 
     @contextmanager
     def skipped(self) -> Iterator[None]:
@@ -45,38 +42,43 @@ class BadLines:
         try:
             yield
         except ValueError as error:
-            self._errors.append(str(error))
+            self.errors.append(str(error))
 
     def check(self) -> None:
         """Raise ValueError with the first errors and their number, if any."""
-        shown = self._errors[:_SHOWN_ERRORS]
-        if len(self._errors) > len(shown):
-            shown.append(f"{len(self._errors):,} lines are wrong; these are the first five.")
+        shown = self.errors[:_SHOWN_ERRORS]
+        if len(self.errors) > len(shown):
+            shown.append(f"{len(self.errors):,} lines are wrong; these are the first five.")
         if shown:
             raise ValueError("\n".join(shown))
 
 
-def read_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, str]]:
+def skipping(bad: Optional[BadLines]) -> AbstractContextManager[None]:
+    """Keep an error that is raised inside in `bad`, or raise it if `bad` is None."""
+    return bad.skipped() if bad else nullcontext()
+
+
+def read_lines(path: Path, bad: Optional[BadLines] = None) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of a UTF-8 file, plain or .gz.
 
-    on_error (OnError): Takes the error of a line that isn't UTF-8, and skips the line.
+    bad (Optional[BadLines]): Keeps the errors of lines that aren't UTF-8. None: raise the first.
 
     Raises ValueError for a line that isn't UTF-8, and for a truncated .gz file.
     """
     for number, raw in _read_bytes(path):
-        try:
-            # A byte order mark at the start of a file isn't part of its first token.
-            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            bad = ValueError(
-                f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
-                f"position {error.start} of the line. Convert the file to UTF-8."
-            )
-            if on_error is None:
-                raise bad from error
-            on_error(bad)
-            continue
-        yield number, line.rstrip("\r\n")
+        with skipping(bad):
+            yield number, _decoded(raw, path, number)
+
+
+def _decoded(raw: bytes, path: Path, number: int) -> str:
+    try:
+        # A byte order mark at the start of a file isn't part of its first token.
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
+            f"position {error.start} of the line. Convert the file to UTF-8."
+        ) from error
 
 
 def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -93,25 +95,22 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
             ) from error
 
 
-def read_json_lines(path: Path, on_error: OnError = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(
+    path: Path, bad: Optional[BadLines] = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line that isn't blank, and its JSON object.
 
-    on_error (OnError): Takes the error of any other line, and skips the line.
+    bad (Optional[BadLines]): Keeps the errors of other lines. None: raise the first.
 
     Raises ValueError, with file and line, for any other line.
     """
-    for number, line in read_lines(path, on_error):
+    for number, line in read_lines(path, bad):
         if not line.strip():
             continue
-        try:
+        with skipping(bad):
             value = _parsed(path, number, line)
             if not isinstance(value, dict):
                 raise _no_object(path, number, line)
-        except ValueError as error:
-            if on_error is None:
-                raise
-            on_error(error)
-        else:
             yield number, value
 
 
@@ -139,28 +138,32 @@ def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
             file_.write(f"{json.dumps(record, separators=(',', ':'))}\n")
 
 
-def read_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+def read_csv_rows(
+    path: Path, delimiter: str = ",", bad: Optional[BadLines] = None
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each row of a CSV file, and the number of its first line.
 
-    Quotes within a quoted field are doubled. Raises ValueError, with file and line, for rows that
-    aren't CSV.
+    Quotes within a quoted field are doubled.
+
+    bad (Optional[BadLines]): Keeps the errors of rows that aren't CSV. None: raise the first.
+
+    Raises ValueError, with file and line, for rows that aren't CSV.
     """
+    csv.field_size_limit(_LONGEST_FIELD)
     lines = (f"{line}\n" for _, line in read_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         number = reader.line_num + 1
-        limit = csv.field_size_limit(_LONGEST_FIELD)
-        try:
-            fields = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(
-                f"{path}:{number}: expected CSV, found {error}. Correct the line."
-            ) from error
-        finally:
-            csv.field_size_limit(limit)
-        if fields is None:
-            return
-        yield number, fields
+        with skipping(bad):
+            try:
+                fields = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise ValueError(
+                    f"{path}:{number}: expected CSV, found {error}. Correct the line."
+                ) from error
+            yield number, fields
 
 
 class TextSpan(NamedTuple):
@@ -467,10 +470,11 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
             "columns with --text-column and --label-column. A comma, tab, semicolon or | separates "
             "them."
         )
-    rows = read_csv_rows(path, delimiter)
-    header = _column_names(next(rows)[1])
-    text_at, label_at = header.index(layout.text_column), header.index(layout.label_column)
     bad = BadLines()
+    rows = read_csv_rows(path, delimiter, bad)
+    header = _column_names(next(rows, (1, []))[1])
+    bad.check()  # of the header
+    text_at, label_at = header.index(layout.text_column), header.index(layout.label_column)
     for number, row in rows:
         if not row:
             continue

@@ -213,7 +213,11 @@ def _check_same(name: str, stored: KeptVectors, table: KeptVectors) -> None:
     """Raise ValueError if a table and its kept copy differ beyond rounding."""
     same = stored[3:] == table[3:] and stored.data.shape == table.data.shape
     same = same and all(map(numpy.array_equal, stored[1:3], table[1:3]))
-    if not same or not any(is_rounded(stored.data, table.data, p) for p in PRECISIONS):
+    same = same and (
+        numpy.array_equal(stored.data, table.data)
+        or any(is_rounded(stored.data, table.data, p) for p in PRECISIONS)
+    )
+    if not same:
         raise ValueError(
             f"{_where(name)}: there are two tables of this name, one in the vocab and another at "
             f"the path in the config. Give one of them another name. To replace the vocab's: "

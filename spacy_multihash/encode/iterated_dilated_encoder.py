@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple, Optional, cast
 
 from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
-from thinc.types import Floats2d, Floats3d
+from thinc.types import Floats2d
 
 from ..common.memory import check_memory
 from ..common.nodes import LINEAR, Pinned, no_backprop
@@ -157,10 +157,10 @@ def effective_input_width(dilations: Sequence[int], repeats: int, window_size: i
     return 1 + 2 * window_size * (1 + repeats * sum(dilations))
 
 
-def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, PassesBackprop]:
+def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d], PassesBackprop]:
     """Begin an update: compute the vectors of all N tokens after each pass.
 
-    Xs [(len(doc), nI) float32] -> (repeats, N, nO) float32. The backprop callback takes the
+    Xs [(len(doc), nI) float32] -> repeats of (N, nO) float32. The backprop callback takes the
     gradient of each pass, (N, nO) float32, or None if a pass has none. It returns the gradients of
     the input, [(len(doc), nI) float32].
     """
@@ -199,7 +199,7 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[Floats3d, Pas
             )
         return split_docs(dY, Xs)
 
-    return ops.xp.stack(passes), backprop
+    return passes, backprop
 
 
 def _steps(model: EncoderModel) -> list[Step]:

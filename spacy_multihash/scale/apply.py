@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from ..common.files import STAGING, replacing_file, write_bytes, write_json
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
-from ..corpus.texts import write_json_lines
+from ..corpus.texts import BadLines, write_json_lines
 from .probabilities import ask_probabilities, probabilities_of
 from .source import Source
 from .workers import ItemError, Workers
@@ -219,8 +219,8 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
         ask_probabilities(nlp)
     if application.max_length is not None:
         nlp.max_length = application.max_length
-    errors: list[str] = []
-    bare = read_bare_shard(shard.source, nlp, lambda error: errors.append(f"{error}\n"))
+    bad = BadLines()
+    bare = read_bare_shard(shard.source, nlp, bad)
     counts = Counter[str]()
     annotated = _counted(_annotated(nlp, bare, application.batch_size), counts)
     changed = shard.source.stat().st_mtime_ns
@@ -229,14 +229,14 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
             _stored((doc for doc, _ in annotated), shard.source).to_disk(new)
         else:
             write_json_lines(new, ({**_record(doc), **rest} for doc, rest in annotated))
-        if errors and not counts["docs"]:
-            raise ValueError(f"All {len(errors):,} texts are wrong. {errors[0].strip()}")
+        if bad.errors and not counts["docs"]:
+            raise ValueError(f"All {len(bad.errors):,} texts are wrong. {bad.errors[0]}")
         skipped = shard.target.with_name(f"{shard.target.name}{ERRORS}")
         skipped.unlink(missing_ok=True)
-        if errors:
-            write_bytes(skipped, "".join(errors).encode())
+        if bad.errors:
+            write_bytes(skipped, "".join(f"{error}\n" for error in bad.errors).encode())
         os.utime(new, ns=(changed, changed))  # `is_done` compares it
-    return Applied(counts["docs"], counts["tokens"], counts["entities"], len(errors))
+    return Applied(counts["docs"], counts["tokens"], counts["entities"], len(bad.errors))
 
 
 def _annotated(

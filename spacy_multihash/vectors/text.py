@@ -59,7 +59,7 @@ def ends_in_number(word: str) -> bool:
 
 
 def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, Any]]]:
-    """Read a file, plain or .gz, or the first file in a .zip, .tar.gz or .tgz.
+    """Read a file, plain or .gz, or the only file in a .zip, .tar.gz or .tgz.
 
     Blanks or tabs separate the columns, and blank lines are skipped. Words may contain blanks, but
     can't end in a decimal number: such a line has an extra column.
@@ -90,7 +90,8 @@ def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, 
             f"{path} is damaged after line {number} ({error}). Copy or make it again."
         ) from error
     except ValueError as error:
-        raise ValueError(f"{path}, line {number}: {error}") from error
+        where = f"{path}, line {number}" if number else path
+        raise ValueError(f"{where}: {error}") from error
     if header is None:
         raise ValueError(f"{path} is empty: expected a line for each word. Check the path.")
     if header.rows not in (None, len(words)):
@@ -134,19 +135,29 @@ def write_text(
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     name = path.name.lower()
     with ExitStack() as stack:
-        file_: Optional[IO[bytes]] = None
         if name.endswith((".tar.gz", ".tgz")):
             tar = stack.enter_context(tarfile.open(path, "r:gz"))
-            file_ = next((tar.extractfile(member) for member in tar if member.isfile()), None)
+            member = _only([member.name for member in tar if member.isfile()])
+            file_ = cast(IO[bytes], tar.extractfile(member))
         elif name.endswith(".zip"):
             archive = stack.enter_context(zipfile.ZipFile(path))
-            members = (info for info in archive.infolist() if not info.is_dir())
-            file_ = next((archive.open(info) for info in members), None)
+            member = _only([info.filename for info in archive.infolist() if not info.is_dir()])
+            file_ = archive.open(member)
         else:
             file_ = cast(IO[bytes], (gzip.open if name.endswith(".gz") else open)(path, "rb"))
-        if file_ is None:
-            raise EOFError("the archive has no file")
         yield stack.enter_context(file_)
+
+
+def _only(names: Sequence[str]) -> str:
+    """Return the name of the only file in an archive."""
+    if not names:
+        raise EOFError("the archive has no file")
+    if len(names) > 1:
+        raise ValueError(
+            f"expected an archive with one file, found {', '.join(names)}. Unpack it, and give "
+            "the path of one of them."
+        )
+    return names[0]
 
 
 def _decoded(line: bytes, number: int) -> str:

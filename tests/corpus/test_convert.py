@@ -1,6 +1,5 @@
 """Corpora of one's own: CoNLL, JSON lines and CSV as docs."""
 
-import csv
 import gzip
 import json
 import re
@@ -299,6 +298,15 @@ def test_tokens_of_entities_that_do_not_align_are_missing(tmp_path: Path) -> Non
     ]
 
 
+def test_tokens_of_a_rejected_entity_that_does_not_align_are_outside(tmp_path: Path) -> None:
+    spans = [
+        {"start": 0, "end": 3, "label": "PER", "answer": "reject"},
+        {"start": 9, "end": 12, "label": "PER"},
+    ]
+    (doc,) = docs_of(read_json(tmp_path, {"text": "Anna met Bob.", "spans": spans}))
+    assert [token.ent_iob_ for token in doc] == ["O", "O", "B", "O"]
+
+
 def test_texts_that_were_not_accepted_are_left_out(tmp_path: Path) -> None:
     records = [{**PRODIGY, "answer": answer} for answer in ("reject", "accept")]
     source = read_json(tmp_path, *records)
@@ -371,11 +379,9 @@ def test_fields_of_csv_are_read_as_what_they_hold(tmp_path: Path) -> None:
 
 
 def test_a_text_of_csv_may_be_longer_than_a_field_by_default(tmp_path: Path) -> None:
-    limit = csv.field_size_limit()
-    text = "word " * (limit // 5 + 1)
+    text = "word " * 30_000
     (doc,) = docs_of(read(tmp_path, f'text,label\n"{text}",A\n', "my.csv"))
     assert doc.text == text
-    assert csv.field_size_limit() == limit
 
 
 def test_a_label_of_its_own_for_each_text_is_no_label(tmp_path: Path) -> None:
@@ -450,6 +456,12 @@ CASES: list[tuple[str, str, str]] = [
     ("my.csv", "text,label\na,A\nb,c,A\n", ":3: expected 2 fields as in the header, found 3"),
     ("my.csv", 'text,label\n"a\nb",A\nb, \n', ":4: expected a label in the column 'label'"),
     ("my.csv", 'text,label\na,A\n"b\n', ":3: expected CSV, found unexpected end of data"),
+    (
+        "my.csv",
+        'text,label\na\n"a"b,A\na,A\n',
+        ":2: expected 2 fields(.|\\n)*:3: expected CSV, found",
+    ),
+    ("my.csv", 'text,label,"a"b\na,A\n', ":1: expected CSV, found"),
     ("my.csv", "text,label\nin,O\nLondon,B-geo\n", "found tags of tokens: 'B-geo', 'O'"),
 ]
 # Second lines, and what the message expects.

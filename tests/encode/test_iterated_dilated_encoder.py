@@ -177,7 +177,7 @@ def test_dropout_is_drawn_for_each_pass_and_only_in_training() -> None:
     )
     set_dropout_rate(model, 1.0)
     passes, backprop = begin_passes(model, Xs)
-    assert not passes.any() and not backprop([passes[0] + 1, passes[1] + 1])[0].any()
+    assert not numpy.any(passes) and not backprop([passes[0] + 1, passes[1] + 1])[0].any()
 
 
 def convolve(layer: Model, X: numpy.ndarray) -> numpy.ndarray:

@@ -83,9 +83,9 @@ def pack(folder: Path, name: str, members: dict[str, bytes]) -> Path:
 
 
 @pytest.mark.parametrize("name", ["in.zip", "in.tar.gz", "in.TGZ"])
-def test_first_file_of_an_archive_is_read(name: str, tmp_path: Path) -> None:
+def test_only_file_of_an_archive_is_read(name: str, tmp_path: Path) -> None:
     data = write_lines(tmp_path / "in.txt", X).read_bytes()
-    path = pack(tmp_path, name, {"some/vectors.txt": data, "another": b"no vectors"})
+    path = pack(tmp_path, name, {"some/vectors.txt": data})
     table = read_table(path)
     assert list(table.words) == WORDS
     numpy.testing.assert_array_equal(table.data, X)
@@ -96,6 +96,11 @@ def test_first_file_of_an_archive_is_read(name: str, tmp_path: Path) -> None:
             read_table(path)
     with pytest.raises(ValueError, match="the archive has no file"):
         read_table(pack(tmp_path, name, {}))
+    widths = {f"glove.{width}d.txt": data for width in (50, 100)}
+    with pytest.raises(
+        ValueError, match=r"/in\.\w+.*: .* one file, found glove.50d.txt, glove.100d"
+    ):
+        read_table(pack(tmp_path, name, widths))
 
 
 def test_pipelines_and_vocabs_are_written_as_they_were_read(tmp_path: Path) -> None:

@@ -130,7 +130,9 @@ def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _B
     tok2vec = model.layers[0]
     Xs, backprop_embed = tok2vec.get_ref("embed").begin_update(docs)
     passes, backprop_passes = begin_passes(tok2vec.get_ref("encode"), Xs)
-    return passes, lambda d_passes: backprop_embed(backprop_passes(list(d_passes)))
+    return model.ops.xp.stack(passes), lambda d_passes: backprop_embed(
+        backprop_passes(list(d_passes))
+    )
 
 
 def _begin_result(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
