@@ -11,10 +11,10 @@ from .compute.hashing import (
 from .compute.maxout_norm import MaxoutNorm
 from .embed.embed_docs import require_vectors
 from .embed.multi_embed import multi_embed
-from .embed.ngrams import extract_ngrams, ngram_name, reduce_ngrams
+from .embed.ngrams import extract_ngrams, ngram_name
 from .embed.rows import MAX_ROWS, UNKNOWN_ROW, Symbols, hash_rows, lookup_rows
 from .embed.table_embed import TableEmbed
-from .embed.weighted_embed import WeightedTableEmbed, unit_importance, weighted_embed
+from .embed.weighted_embed import unit_importance, weighted_embed
 from .embed.with_token_types import with_token_types
 from .encode.iterated_dilated_encoder import (
     IteratedDilatedEncoder,
@@ -33,7 +33,6 @@ __all__ = [
     "Pinned",
     "Symbols",
     "TableEmbed",
-    "WeightedTableEmbed",
     "begin_passes",
     "default_seed",
     "default_seeds",
@@ -45,7 +44,6 @@ __all__ = [
     "lookup_rows",
     "multi_embed",
     "ngram_name",
-    "reduce_ngrams",
     "require_vectors",
     "spacy_seeds",
     "token_tagger",

@@ -21,8 +21,6 @@ from thinc.api import (
     fix_random_seed,
     list2ragged,
     ragged2list,
-    reduce_mean,
-    reduce_sum,
     to_numpy,
     with_array,
 )
@@ -37,12 +35,10 @@ from spacy_multihash.layers import (
     MaxoutWindowEncoder,
     Symbols,
     TableEmbed,
-    WeightedTableEmbed,
     extract_ngrams,
     hash_rows,
     lookup_rows,
     multi_embed,
-    reduce_ngrams,
     require_vectors,
     token_tagger,
     unit_importance,
@@ -88,16 +84,8 @@ def columns(n: int) -> numpy.ndarray:
     return numpy.stack([ids(n), ids(n)[::-1]], axis=1)
 
 
-def weighted_rows(n: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    return rows(n), floats(n)[:, :2]
-
-
 def lengths(n: int) -> list[int]:
     return [3, 0, n - 3] if n else [0, 0]
-
-
-def ragged(values: Callable[[int], numpy.ndarray]) -> Callable[[int], Ragged]:
-    return lambda n: Ragged(values(n), numpy.array(lengths(n), dtype="int32"))
 
 
 def arrays(n: int) -> list[numpy.ndarray]:
@@ -138,7 +126,7 @@ def weighted() -> Model:
     return weighted_embed(
         hashed(),
         chain(hashed(seed=3, num_hashes=1), TableEmbed(2, 5)),
-        WeightedTableEmbed(WIDTH, 5, num_hashes=2),
+        TableEmbed(WIDTH, 5),
     )
 
 
@@ -178,7 +166,6 @@ CASES = {
         lambda: dilated(WIDTH, dilations=[1], residual=True, normalize=True), arrays
     ),
     "TableEmbed": Case(lambda: TableEmbed(3, 5), rows),
-    "WeightedTableEmbed": Case(lambda: WeightedTableEmbed(3, 5, num_hashes=2), weighted_rows),
     "hash_rows": Case(hashed, ids, trains=False),
     "lookup_rows": Case(lookup, ids, trains=False),
     "multi_embed": Case(embedded, columns),
@@ -191,10 +178,6 @@ CASES = {
     "token_tagger": Case(tagger, docs),
     "extract_ngrams": Case(
         lambda: extract_ngrams(LOWER, [1, 2], attr_name="LOWER"), docs, trains=False
-    ),
-    "reduce_ngrams": Case(lambda: reduce_ngrams(reduce_sum(), WIDTH), ragged(floats), trains=False),
-    "reduce_ngrams, mean": Case(
-        lambda: reduce_ngrams(reduce_mean(), WIDTH), ragged(floats), trains=False
     ),
 }
 

@@ -37,9 +37,6 @@ Array = Any
 RowLayer = Model[Ints1d, Ints2d]
 # Row numbers (U, K) int32 -> vectors (U, W) float32.
 TableLayer = Model[Ints2d, Floats2d]
-# Row numbers and a weight for each, (U, K) int32 and (U, K) float32 -> vectors (U, W) float32.
-WeightedRows = tuple[Ints2d, Floats2d]
-WeightedTableLayer = Model[WeightedRows, Floats2d]
 # One attribute: ids (U,) uint64 -> vectors (U, W) float32.
 AttrLayer = Model[Ints1d, Floats2d]
 # The symbols of U tokens: one each, (U,) uint64; or any number, (M,) uint64 with lengths (U,).
@@ -48,8 +45,6 @@ SymbolColumn = Union[Ints1d, Ragged]
 AttrsLayer = Model[Union[Ints2d, list[SymbolColumn]], Floats2d]
 # Docs -> ids of their n-grams (M,) uint64, with the number of n-grams of each doc.
 NgramLayer = Model[list[DocLike], Ragged]
-# Vectors of n-grams (M, W) float32 with lengths (B,) int32 -> vectors of docs (B, W) float32.
-Reduction = Model[Ragged, Floats2d]
 # Docs with N tokens in all -> vectors (N, W) float32 with the docs' lengths.
 DocsLayer = Model[list[DocLike], Ragged]
 # Docs -> a vector for each token, (len(doc), W) float32: tok2vec, in spaCy's words.

@@ -26,7 +26,7 @@ from ..compute.threads import in_parts
 from .bags import find_multi_embed, read_columns
 from .rows import HASH_NAME, LOOKUP_NAME, hashed_by
 from .table_embed import NAME as TABLE_EMBED
-from .table_embed import table_of
+from .table_embed import check_rows, table_of
 from .unique_tokens import Column
 
 
@@ -125,20 +125,19 @@ def forward_columns(
             mean = column.attrs["reduce"].value == "mean"
         rows, table = chain.layers
         tables.append(table_of(table))
-        bags.append(Bags(rows.predict(ids), None, ends, mean))
+        found = rows.predict(ids)
+        check_rows(table, found)
+        bags.append(Bags(found, None, ends, mean))
     layer, U = Layer(*parameters(mix)), len(unique[0])
     kernels: Any = kernels_for(layer.W)
     nO, _, nI = layer.W.shape
     vectors: Array = numpy.empty((U, nI), dtype="float32")
     Y: Array = numpy.empty((U, nO), dtype="float32")
-    have_rows: list[bool] = []
 
     def compute(first: int, last: int) -> None:
-        have_rows.append(kernels.mix_bags(tables, bags, layer, first, last, vectors, Y))
+        kernels.mix_bags(tables, bags, layer, first, last, vectors, Y)
 
     in_parts(compute, U)
-    if not all(have_rows):
-        return layer_by_layer(model, unique, is_train)  # which raises an error
     return Ragged(Y, model.ops.asarray1i([U])), no_backprop(model.name)
 
 

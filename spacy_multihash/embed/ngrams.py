@@ -1,21 +1,18 @@
-"""Extract the ids of docs' word n-grams, and reduce the n-grams' vectors to a vector per doc."""
+"""Extract the ids of docs' word n-grams."""
 
 from typing import Callable, Sequence
 
 import numpy
 from thinc.api import Model
-from thinc.types import Floats2d, Ragged
-from thinc.util import ArrayInfo
+from thinc.types import Ragged
 
 from ..common.checks import are_whole, setting_error
 from ..common.nodes import Pinned, bound
-from ..common.types import Array, DocLike, NgramLayer, Reduction
+from ..common.types import Array, DocLike, NgramLayer
 from ..compute.hashing import hash_ngrams
-from ..compute.ops import for_kernel
 from .features import ConstantFeatures
 
 EXTRACT_NAME = "extract_ngrams"
-REDUCE_NAME = "reduce_ngrams"
 MAX_ORDER = 10
 
 
@@ -75,47 +72,3 @@ def is_extract_ngrams(node: Model) -> bool:
 def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
     """Name the n-grams of an attribute, such as LOWER[1,2]."""
     return f"{attr_name}[{','.join(map(str, sorted(orders)))}]"
-
-
-def reduce_ngrams(reduction: Reduction, width: int) -> Reduction:
-    """Reduce each doc's vectors to a single vector, zeros if the doc has none.
-
-    thinc's reductions return zeros too, but not if no doc of the batch has a vector: then the
-    Ragged doesn't know the width.
-
-    vectors (M, width) float32 with lengths (B,) int32 -> vectors (B, width) float32.
-
-    reduction (Reduction): thinc's reduce_sum or reduce_mean.
-    width (int): Width of the vectors.
-    """
-    return Model(
-        REDUCE_NAME,
-        forward_reduction,
-        layers=[reduction],
-        dims={"nO": width, "nI": width},
-        attrs={"reduce": Pinned(reduction.name)},
-    )
-
-
-def forward_reduction(model: Reduction, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
-    """Reduce the vectors, if there are any."""
-    if not len(X.dataXd):
-        return _handle_empty(model, X)
-    vectors = for_kernel(model.ops, X.dataXd, "float32")
-    Y, backprop_reduction = model.layers[0](Ragged(vectors, X.lengths), is_train)
-    Y_info = ArrayInfo.from_array(Y)
-
-    def backprop(dY: Floats2d) -> Ragged:
-        Y_info.check_consistency(dY)
-        return backprop_reduction(for_kernel(model.ops, dY, "float32"))
-
-    return Y, backprop
-
-
-def _handle_empty(model: Reduction, X: Ragged) -> tuple[Floats2d, Callable]:
-    width = model.get_dim("nO")
-
-    def backprop(d_vectors: Floats2d) -> Ragged:
-        return Ragged(model.ops.alloc2f(0, width), X.lengths)
-
-    return model.ops.alloc2f(len(X.lengths), width), backprop

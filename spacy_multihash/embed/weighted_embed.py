@@ -8,18 +8,18 @@ importance parameters p_1 to p_k are a row of a second, larger table.
 from typing import Any, Callable, Optional, cast
 
 import numpy
-from thinc.api import Model, Ops, chain, uniform_init
-from thinc.types import Floats2d, FloatsXd, Ints1d, Ints2d
+from thinc.api import Model, Ops, chain
+from thinc.types import Floats2d, FloatsXd, Ints1d
 from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_flag, check_whole
 from ..common.nodes import Pinned
 from ..common.removed import RemovedSetting
-from ..common.types import Array, AttrLayer, RowLayer, WeightedRows, WeightedTableLayer
+from ..common.types import Array, AttrLayer, RowLayer, TableLayer
 from ..compute.bags import Bags, for_sums, gather_sum, scatter_sum
 from ..compute.hashing import importance_seed
 from .rows import hash_rows
-from .table_embed import TableEmbed, fill_table, sum_rows
+from .table_embed import TableEmbed, sum_rows
 
 # Node names, a file format.
 NAME = "weighted_embed"
@@ -84,7 +84,9 @@ def weighted_layer(
             hash_rows(nV, attr=attr, num_hashes=1, seed=importance_seed(seed)),
             TableEmbed(num_hashes, nV, initializer=near_zero_init),
         )
-    table = WeightedTableEmbed(width, rows, num_hashes=num_hashes)
+    table = TableEmbed(width, rows)
+    table.name = TABLE_NAME
+    table.attrs["num_hashes"] = Pinned(num_hashes)
     return weighted_embed(to_rows, importance, table, append_importance=append_importance)
 
 
@@ -100,7 +102,7 @@ def near_zero_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:
 def weighted_embed(
     rows: RowLayer,
     importance: AttrLayer,
-    table: WeightedTableLayer,
+    table: TableLayer,
     *,
     append_importance: bool = False,
 ) -> AttrLayer:
@@ -110,11 +112,11 @@ def weighted_embed(
 
     rows (RowLayer): (N,) uint64 -> (N, k) int32, rows of component vectors.
     importance (AttrLayer): (N,) uint64 -> (N, k) float32, the importance parameters.
-    table (WeightedTableLayer): Both -> (N, width) float32.
+    table (TableLayer): The component vectors.
     append_importance (bool): Whether to append the importance parameters to the vector, which is
         optional in the paper.
     """
-    num_hashes = table.attrs["num_hashes"].value
+    num_hashes = rows.attrs["num_hashes"].value
     return Model(
         NAME,
         forward,
@@ -189,57 +191,3 @@ def forward_unit(model: AttrLayer, ids: Ints1d, is_train: bool) -> tuple[Floats2
         return model.ops.alloc1i(len(ids))  # integers have no gradient
 
     return weights, backprop
-
-
-def WeightedTableEmbed(nO: int, nV: int, *, num_hashes: int) -> WeightedTableLayer:
-    """Weight the rows of a table that each symbol is mapped to, and sum them.
-
-    rows (N, K) int32, weights (N, K) float32 -> vectors (N, nO) float32.
-
-    nO (int): Width of the vectors, d in the paper.
-    nV (int): Number of rows, B in the paper.
-    num_hashes (int): Number of rows of a symbol, K.
-
-    Raises IndexError for a row outside the table, and ValueError at initialization if the table
-    doesn't fit in memory.
-    """
-    return Model(
-        TABLE_NAME,
-        forward_table,
-        init=init_table,
-        dims={"nO": nO, "nV": nV},
-        params={"E": None},
-        attrs={"num_hashes": Pinned(num_hashes)},
-    )
-
-
-def forward_table(
-    model: WeightedTableLayer, X: WeightedRows, is_train: bool
-) -> tuple[Floats2d, Callable]:
-    """Gather, weight and add."""
-    rows, weights = X
-    _check_shapes(model, rows, weights)
-    vectors, backprop_sums = sum_rows(model, rows, weights)
-
-    def backprop(d_vectors: Floats2d) -> WeightedRows:
-        d_weights = backprop_sums(d_vectors)
-        return model.ops.alloc2i(*rows.shape), d_weights  # integers have no gradient
-
-    return vectors, backprop
-
-
-def init_table(
-    model: WeightedTableLayer, X: Optional[WeightedRows] = None, Y: Optional[Floats2d] = None
-) -> None:
-    """Fill the table as TableEmbed does."""
-    fill_table(uniform_init, model, model.get_dim("nO"))
-
-
-def _check_shapes(model: WeightedTableLayer, rows: Ints2d, weights: Floats2d) -> None:
-    expected = (len(rows), model.attrs["num_hashes"].value)
-    if rows.shape != expected or weights.shape != expected:
-        raise ValueError(
-            f"Layer '{model.name}' has {expected[1]} hash functions, and expects as many rows and "
-            f"weights for each symbol; was given rows of shape {rows.shape} and weights of shape "
-            f"{weights.shape}. Build it and the layers before it with one num_hashes."
-        )

@@ -15,20 +15,18 @@ from thinc.api import (
     reduce_mean,
     reduce_sum,
     resizable,
-    with_array,
 )
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole
-from ..common.memory import check_memory
 from ..common.nodes import Pinned
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seed
-from ..embed.bags import Reduce
+from ..embed.bags import Reduce, embed_bags
 from ..embed.features import attr_id, attr_name
 from ..embed.find import TEXTCAT_HASH_EMBED
-from ..embed.ngrams import extract_ngrams, ngram_name, reduce_ngrams
+from ..embed.ngrams import extract_ngrams, ngram_name
 from ..embed.weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_layer
 
 _WHERE = "TextCatHashEmbed"  # in messages
@@ -109,14 +107,12 @@ def build_textcat_hash_embed_v1(
         append_importance=append_importance,
         train_importance=train_importance,
     )
-    reduction = reduce_sum() if reduce == "sum" else reduce_mean()
-    layers: list[Model] = [
-        extract,
-        noop(),  # weights of version 0.1.0 have a layer here
-        with_array(cast(Any, embed)),
-        reduce_ngrams(reduction, embed.get_dim("nO")),
-    ]
-    model = _classify(layers, embed.get_dim("nO"), exclusive_classes=exclusive_classes, nO=nO)
+    width_of_doc = embed.get_dim("nO")
+    bags = embed_bags(embed, reduce=reduce)
+    bags.name = f"with_array({embed.name})"
+    # The nodes are a file format: weights of version 0.1.0 have the layers that do nothing.
+    layers: list[Model] = [extract, noop(), bags, _reduced(reduce, width_of_doc)]
+    model = _classify(layers, width_of_doc, exclusive_classes=exclusive_classes, nO=nO)
     model.name = TEXTCAT_HASH_EMBED
     # The settings that weights depend on. The root is loaded first, and compares them.
     pinned = {
@@ -135,6 +131,18 @@ def build_textcat_hash_embed_v1(
         )
     model.attrs.update({name: Pinned(cast(Any, value)) for name, value in pinned.items()})
     return model
+
+
+def _reduced(reduce: Reduce, width: int) -> Model[Floats2d, Floats2d]:
+    """Pass vectors of docs on, which embed_bags has reduced already."""
+    reduction = reduce_sum() if reduce == "sum" else reduce_mean()
+    return Model(
+        "reduce_ngrams",
+        lambda model, X, is_train: (X, lambda dY: dY),
+        layers=[reduction],
+        dims={"nO": width, "nI": width},
+        attrs={"reduce": Pinned(reduction.name)},
+    )
 
 
 def _classify(
@@ -157,14 +165,13 @@ def _classify(
     model.set_ref("output_layer", output)
     model.attrs["multi_label"] = not exclusive_classes
     model.attrs["resize_output"] = partial(resize_and_set_ref, resizable_layer=resizable_output)
-    model.init = partial(_init, model.init, exclusive_classes, [] if nO is None else [(nO, nI)])
+    model.init = partial(_init, model.init, exclusive_classes)
     return model
 
 
 def _init(
     init: Callable,
     exclusive_classes: bool,
-    shapes: list[tuple[int, int]],
     model: Model,
     X: Optional[List[Doc]] = None,
     Y: Optional[Floats2d] = None,
@@ -173,8 +180,7 @@ def _init(
 
     Y only has the labels of the first ten training docs, because spaCy passes no more.
 
-    Raises ValueError if classes are exclusive but a doc has several labels, or if memory is too
-    small.
+    Raises ValueError if classes are exclusive but a doc has several labels.
     """
     if exclusive_classes and Y is not None and (Y.sum(axis=1) > 1).any():
         raise ValueError(
@@ -182,6 +188,4 @@ def _init(
             "document of the training data has several. Set exclusive_classes = false in the model "
             "of textcat_multilabel."
         )
-    advice = "Take a smaller width or nO in the config."
-    check_memory("Classifier of TextCatHashEmbed", shapes, advice)
     init(model, X, Y)

@@ -1,15 +1,12 @@
-"""From docs to n-grams, and from the vectors of n-grams to those of docs."""
+"""From docs to n-grams."""
 
 import numpy
-import pytest
-from numpy.testing import assert_allclose
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
-from thinc.api import Model, Ops, reduce_mean, reduce_sum, to_numpy
-from thinc.types import Ragged
+from thinc.api import Model, Ops, to_numpy
 
 from spacy_multihash.compute.hashing import hash_ngrams
-from spacy_multihash.embed.ngrams import extract_ngrams, reduce_ngrams
+from spacy_multihash.embed.ngrams import extract_ngrams
 
 LOWER, SHAPE = 66, 67
 
@@ -49,39 +46,3 @@ def test_spans_have_the_ngrams_of_their_tokens() -> None:
     of_span, of_doc = (make(1, 2).predict([each]) for each in (doc[1:4], doc[1:4].as_doc()))
     assert of_span.lengths.tolist() == of_doc.lengths.tolist() == [5]
     assert of_span.dataXd.tolist() == of_doc.dataXd.tolist()
-
-
-REDUCTIONS = {"sum": reduce_sum, "mean": reduce_mean}
-
-
-@pytest.fixture(params=REDUCTIONS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-def reduction(kind: str) -> Model:
-    return reduce_ngrams(REDUCTIONS[kind](), 3)
-
-
-@pytest.mark.parametrize("lengths", [[2, 0, 3, 1], [0, 4], [1], [], [0], [0, 0]])
-def test_vectors_and_gradients_equal_a_loop(ops: Ops, kind: str, lengths: list[int]) -> None:
-    rng = numpy.random.default_rng(0)
-    vectors = rng.normal(size=(sum(lengths), 3)).astype("float32")
-    d_docs = rng.normal(size=(len(lengths), 3)).astype("float32")
-    expected = numpy.zeros((len(lengths), 3))
-    d_expected = numpy.zeros((sum(lengths), 3))
-    start = 0
-    for i, length in enumerate(lengths):
-        for row in range(start, start + length):
-            share = 1 / length if kind == "mean" else 1
-            expected[i] += vectors[row] * share
-            d_expected[row] = d_docs[i] * share
-        start += length
-    batch = Ragged(ops.asarray(vectors), ops.asarray1i(lengths))
-    docs, backprop = reduction(kind).begin_update(batch)
-    d_vectors = backprop(ops.asarray(d_docs))
-    assert_allclose(to_numpy(docs), expected, atol=1e-6)
-    assert_allclose(to_numpy(d_vectors.dataXd), d_expected, atol=1e-6)
-    assert docs.shape == (len(lengths), 3)
-    assert d_vectors.dataXd.shape == (sum(lengths), 3)
-    assert to_numpy(d_vectors.lengths).tolist() == lengths

@@ -11,7 +11,6 @@ from thinc.api import Model, Ops, chain, to_numpy
 from spacy_multihash.embed.weighted_embed import weighted_layer
 from spacy_multihash.layers import (
     TableEmbed,
-    WeightedTableEmbed,
     hash_rows,
     unit_importance,
     weighted_embed,
@@ -36,7 +35,7 @@ def build(*, append_importance: bool = False) -> Model:
     importance = chain(
         hash_rows(11, attr="NORM", num_hashes=1, seed=2), TableEmbed(K, 11, initializer=uniform)
     )
-    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K)
+    table = TableEmbed(WIDTH, ROWS)
     model = weighted_embed(rows, importance, table, append_importance=append_importance)
     model.initialize()
     table.set_param("E", uniform(table.ops, (ROWS, WIDTH)))
@@ -82,19 +81,11 @@ def compare(model: Model, other: Model, ids: numpy.ndarray, dE: Callable[[Model]
 def test_fixed_importance_is_a_multi_hash_embedding(ops: Ops, num_hashes: int) -> None:
     # One hash function: the hashing trick.
     rows = hash_rows(ROWS, attr="NORM", num_hashes=num_hashes, seed=1)
-    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=num_hashes)
+    table = TableEmbed(WIDTH, ROWS)
     model = weighted_embed(rows, unit_importance(num_hashes), table).initialize()
     plain = chain(rows, TableEmbed(WIDTH, ROWS)).initialize()
     plain.layers[1].set_param("E", table.get_param("E"))
     compare(model, plain, ids_of(ops), lambda model: model.layers[2].get_grad("E"))
-
-
-@pytest.mark.parametrize("shape", [(2, 2), (2, 4), (1, 3)])
-def test_weights_of_another_shape_than_rows_are_refused(shape: tuple[int, int]) -> None:
-    table = WeightedTableEmbed(WIDTH, ROWS, num_hashes=K).initialize()
-    rows = numpy.zeros((2, K), dtype="int32")
-    with pytest.raises(ValueError, match="has 3 hash functions, and expects as many rows and w"):
-        table.predict((rows, numpy.ones(shape, dtype="float32")))
 
 
 def test_importance_begins_near_zero() -> None:
