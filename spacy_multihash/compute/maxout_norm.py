@@ -9,7 +9,6 @@ from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_whole
-from ..common.memory import check_memory
 from ..common.nodes import no_backprop
 from ..common.types import Array
 from .maxout import Docs, Layer
@@ -84,8 +83,6 @@ def init(
     if X is not None and not model.has_dim("nI"):
         model.set_dim("nI", X.shape[1])
     nO, nP, nI = (model.get_dim(dim) for dim in ("nO", "nP", "nI"))
-    advice = "Take a smaller width, or fewer maxout pieces, in the config."
-    check_memory(f"Layer '{NAME}'", [(nO, nP, nI)], advice)
     model.set_param("W", glorot_uniform_init(model.ops, (nO, nP, nI)))
     model.set_param("b", model.ops.alloc2f(nO, nP))
     model.set_param("G", model.ops.alloc1f(nO) + 1)

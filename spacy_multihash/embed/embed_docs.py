@@ -13,7 +13,6 @@ from thinc.layers.dropout import forward as thinc_dropout
 from thinc.types import Floats2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
-from ..common.memory import check_memory
 from ..common.nodes import Pinned, bound
 from ..common.registered import META_VECTORS
 from ..common.types import AttrLayer, DocLike, DocsLayer
@@ -172,8 +171,7 @@ def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
     initializing with vectors would fail later. Unknown symbols get zeros from floret tables too.
     Returns the layer itself, with its `init` and its forward function replaced.
 
-    Raises ValueError at initialization and in each call if the vocab of the docs has no vectors,
-    and at initialization if the weights don't fit in memory.
+    Raises ValueError at initialization and in each call if the vocab of the docs has no vectors.
     """
     static_vectors.init = partial(init_vectors, static_vectors.init)
     static_vectors._func = bound(forward_vectors, static_vectors._func)
@@ -223,15 +221,12 @@ def init_vectors(
     Y: Optional[Ragged] = None,
 ) -> None:
     """Check the vectors, then initialize."""
-    nM = X[0].vocab.vectors.shape[1] if X else 0
-    if X and nM == 0:
+    if X and not X[0].vocab.vectors.shape[1]:
         raise ValueError(
             "Static vectors were asked for (include_static_vectors = true), but the vocab has "
             "none. Name a pipeline or folder with vectors in [initialize] vectors, "
             "or set include_static_vectors = false."
         )
-    advice = "Take a smaller width in the config."
-    check_memory("Static vectors", [(model.get_dim("nO"), nM)], advice)
     init(model, X, Y)
 
 

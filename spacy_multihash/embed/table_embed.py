@@ -8,7 +8,6 @@ from thinc.api import Model, uniform_init
 from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
-from ..common.memory import check_memory
 from ..common.types import Array, TableLayer
 from ..compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
 from ..compute.ops import for_kernel
@@ -31,8 +30,8 @@ def TableEmbed(
     nV (int or None): Number of rows. None leaves it open until it is set or loaded.
     initializer (Callable): Fills the table E (nV, nO); uniform in [-0.1, 0.1), as in thinc.
 
-    Raises ValueError at initialization if nV was never set, or if the table doesn't fit in memory.
-    Raises IndexError for a row outside the table.
+    Raises ValueError at initialization if nV was never set, and IndexError for a row outside the
+    table.
     """
     return Model(
         NAME,
@@ -96,15 +95,7 @@ def init(
             f"Layer '{model.name}' cannot be initialized: its number of rows (nV) is not set. "
             "Give nV when building it, or set the tables of its lookup first."
         )
-    fill_table(initializer, model, model.get_dim("nO"))
-
-
-def fill_table(initializer: Callable, model: Model, width: int) -> None:
-    """Draw the table E (nV, width), or raise ValueError if memory is too small."""
-    shape = (model.get_dim("nV"), width)
-    advice = "Take fewer rows, or a smaller width, in the config."
-    check_memory(f"Layer '{model.name}'", [shape], advice)
-    model.set_param("E", initializer(model.ops, shape))
+    model.set_param("E", initializer(model.ops, (model.get_dim("nV"), model.get_dim("nO"))))
 
 
 class NoWeightsError(KeyError, ValueError):

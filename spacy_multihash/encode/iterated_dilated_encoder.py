@@ -7,7 +7,6 @@ from typing import NamedTuple, Optional, cast
 from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d
 
-from ..common.memory import check_memory
 from ..common.nodes import LINEAR, Pinned, no_backprop
 from ..common.types import Array
 from ..compute.dropout_masks import draw_mask
@@ -127,18 +126,12 @@ def forward(
 def init(
     model: EncoderModel, X: Optional[list[Floats2d]] = None, Y: Optional[list[Floats2d]] = None
 ) -> None:
-    """Fill the weights of all convolutions, first to last.
-
-    Raises ValueError if memory is too small.
-    """
+    """Fill the weights of all convolutions, first to last."""
     if X:
         model.set_dim("nI", X[0].shape[1])
     elif not model.has_dim("nI"):
         model.set_dim("nI", model.get_dim("nO"))
     model.layers[0].set_dim("nI", model.get_dim("nI") * _columns(model))
-    shapes = [(layer.get_dim("nO"), layer.get_dim("nI")) for layer in _convolutions(model)]
-    advice = "Take a smaller width or window_size, or fewer dilations or repeats, in the config."
-    check_memory(f"Layer '{NAME}'", shapes, advice)
     for layer in model.layers:
         layer.initialize()
 

@@ -9,7 +9,6 @@ from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_choice, check_whole, setting_error
-from ..common.memory import check_memory
 from ..common.nodes import Pinned
 from ..common.types import Array
 
@@ -53,7 +52,7 @@ def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
     mode (str): "concat" or "mme".
 
     Raises ValueError if settings are out of range, or if the width of rows differs from the
-    initialization, and at initialization if the weights don't fit in memory.
+    initialization.
     """
     if mode in _REMOVED_MODES:
         raise ValueError(f'{_WHERE}: mode = "{mode}" was removed. Train with "concat" or "mme".')
@@ -131,8 +130,6 @@ def init(model: RowsLayer, X: Optional[TableRows] = None, Y: Optional[Floats2d] 
         model.set_dim("nO", total)
         return
     nO = model.get_dim("nO")
-    advice = "Take a smaller width in the config."
-    check_memory(_WHERE, [(nO, nI) for nI in widths.values()], advice)
     for name, nI in widths.items():
         end = 1 / sqrt(nI)
         for param, shape in ((f"W_{name}", (nO, nI)), (f"b_{name}", (nO,))):

@@ -113,8 +113,3 @@ def test_width_of_rows_side_by_side_is_their_sum() -> None:
     assert_array_equal(model.predict(X), numpy.hstack(X.rows))
     with pytest.raises(ValueError, match=r"5 \(es\) \+ 3 \(nl\) = 8 wide, but width = 9. Set"):
         MetaVectors(9, ["es", "nl"], "concat").initialize(X=table_rows(5, 3))
-
-
-def test_projections_beyond_the_memory_are_refused() -> None:
-    with pytest.raises(ValueError, match="'meta_vectors': initial weights, .* a smaller width"):
-        MetaVectors(2**31 - 1, ["es"], "mme").initialize(X=table_rows(2**10))

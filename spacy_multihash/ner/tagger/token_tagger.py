@@ -7,7 +7,6 @@ from thinc.api import Linear, Model
 from thinc.types import Floats2d, Floats3d
 from thinc.util import ArrayInfo
 
-from ...common.memory import check_memory
 from ...common.nodes import Pinned, bound, forget_weights, no_backprop
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...encode.docs import split_docs
@@ -91,10 +90,7 @@ def forward(
 def init(
     model: TokenTagger, X: Optional[list[DocLike]] = None, Y: Optional[Floats3d] = None
 ) -> None:
-    """Initialize both layers, and the transitions with zeros. The number of tags must be set.
-
-    Raises ValueError if memory is too small.
-    """
+    """Initialize both layers, and the transitions with zeros. The number of tags must be set."""
     nO = model.get_dim("nO")
     tok2vec, output = model.layers
     tok2vec.initialize(X=X)
@@ -103,9 +99,6 @@ def init(
         output.set_dim("nI", tok2vec.get_dim("nO"))
     elif X:
         output.set_dim("nI", tok2vec.predict(X)[0].shape[1])
-    shapes = [(nO, output.get_dim("nI")), *([(nO, nO)] if learns_transitions(model) else [])]
-    advice = "Take a smaller width or nO, or learn_transitions = false, in the config."
-    check_memory(f"Layer '{NAME}'", shapes, advice)
     output.initialize()
     if learns_transitions(model):
         model.set_param("transitions", model.ops.alloc2f(nO, nO))
