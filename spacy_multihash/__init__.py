@@ -2,11 +2,12 @@
 
 Configs find the architectures and callbacks through entry points, and need no import. The names
 below are for code. They're imported at first use, so that importing the package is fast. Type
-checkers read them from __init__.pyi. Applications that are frozen without the package's metadata
-have no entry points: there, importing the package registers everything.
+checkers read them from __init__.pyi. Frozen applications, such as PyInstaller's, may not have the
+package's metadata, and so no entry points: there, importing the package registers everything.
 """
 
-from importlib import import_module, metadata
+import sys
+from importlib import import_module
 
 __version__ = "1.0.0"
 
@@ -78,5 +79,5 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-if not any(point.name == "batch_ner" for point in metadata.entry_points(group="spacy_factories")):
+if getattr(sys, "frozen", False):
     from . import register  # noqa: F401

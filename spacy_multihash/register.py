@@ -1,6 +1,7 @@
-"""Register everything by hand, for frozen applications without package metadata.
+"""Register everything by hand, for applications without the package's metadata.
 
-Elsewhere, entry points do it. The imports are plain, so that freezing tools follow them.
+Frozen applications import it with the package. Elsewhere, entry points do it. The imports are
+plain, so that freezing tools follow them.
 """
 
 from spacy import registry

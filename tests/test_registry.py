@@ -34,12 +34,13 @@ PUBLIC: list[str] = spacy_multihash.__all__  # type: ignore[attr-defined]
 
 
 WITHOUT_METADATA = """
-import importlib.metadata as metadata, json
+import importlib.metadata as metadata, sys
 points = metadata.distribution("spacy-multihash").entry_points
 points = [p for p in points if p.group != "spacy_cli"]
 others = [p for d in metadata.distributions() for p in d.entry_points if p not in points]
 kept = metadata.EntryPoints(others)
 metadata.entry_points = lambda **names: kept.select(**names)
+sys.frozen = True
 import spacy, spacy_multihash, thinc.api, srsly.msgpack
 spacy.blank("xx").add_pipe("batch_ner")
 spacy.blank("xx").add_pipe("tagger_ner")
@@ -52,7 +53,7 @@ for point in points:
 """
 
 
-def test_importing_the_package_registers_all_where_there_is_no_metadata() -> None:
+def test_importing_the_package_registers_all_in_a_frozen_application() -> None:
     """As in an application that PyInstaller has frozen."""
     code = [sys.executable, "-W", "error", "-c", WITHOUT_METADATA]
     done = subprocess.run(code, capture_output=True, text=True, check=False)
