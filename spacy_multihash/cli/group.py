@@ -35,7 +35,7 @@ COMMANDS = {
     "init-tables": "Write the tables of a config's MultiEmbed to a file.",
     "inspect-rows": "Show the rows of words, and how full the tables are.",
     "show": "Show the entities that a pipeline finds in a text, with their probabilities.",
-    "vectors": "Align, merge, shorten, prune and quantize static vectors.",
+    "vectors": "Align, merge, shorten and prune static vectors.",
 }
 # These commands take overrides of the config, such as --training.seed 1, as further arguments.
 WITH_OVERRIDES = ("fit", "init-tables")

@@ -12,32 +12,28 @@ from ..corpus.read import read_docs
 from ..corpus.texts import read_lines
 from ..embed.features import attr_id
 from ..vectors import reduce
-from ..vectors.align import accuracy, alike_vectors, pair_vectors, procrustes
-from ..vectors.files import (
-    is_codes,
-    read_table,
-    source_path,
-    text_words,
-    write_codes,
-    write_table,
-)
+from ..vectors.align import alike_vectors, pair_vectors, procrustes
+from ..vectors.files import read_table, source_path, text_words, write_table
 from ..vectors.table import VectorTable
 from ..vectors.text import SUFFIXES, is_text
 from ._util import check_file_output, check_folder_output, failing, msg
 
-HELP = """Align, merge, shorten, prune and quantize static vectors.
+HELP = """Align, merge, shorten and prune static vectors.
 
-Tables are packages, folders of pipelines or vocabs, vectors as text, and codes of quantize.
+Tables are packages, folders of pipelines or vocabs, and vectors as text.
 
 DOCS: python -m pydoc spacy_multihash.vectors
 """
 # Suffixes of files that can't be written, and that no folder should have.
-_NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
+_NOT_WRITTEN = (
+    *(".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar"),
+    *(".bin", ".npz"),
+)
 _IN = typer.Argument(
     ...,
     metavar="IN",
-    help="Table of vectors: a package's name, the folder of a pipeline or of a vocab, vectors as "
-    "text (.txt, .vec, .gz, .zip, .tar.gz), or codes that quantize wrote (.npz)",
+    help="Table of vectors: a package's name, the folder of a pipeline or of a vocab, or vectors "
+    "as text (.txt, .vec, .gz, .zip, .tar.gz)",
 )
 _OUT = typer.Argument(
     ...,
@@ -83,16 +79,8 @@ def align_cli(
             Y, X = alike_vectors(table, other)
         else:
             Y, X = pair_vectors(table, other, read_pairs(dictionary))
-        mapped = reduce.map_table(table, procrustes(Y, X))
-        held_out = accuracy(Y, X)
-        _write(output, mapped)
-        if held_out is None:
-            msg.text(f"Pairs: {len(Y):,}, too few to hold some out")
-        else:
-            msg.text(
-                f"Pairs: {len(Y):,}. Of {held_out.words:,} that were held out, {held_out.share:.1%}"
-                f" are nearest to their translation, of {held_out.candidates:,} candidates."
-            )
+        _write(output, reduce.map_table(table, procrustes(Y, X)))
+        msg.text(f"Pairs: {len(Y):,}")
 
 
 @vectors_cli.command("merge")
@@ -187,35 +175,6 @@ def prune_cli(
         _write(output, reduce.prune(table, values, first=first))
 
 
-@vectors_cli.command("quantize")
-def quantize_cli(
-    source: str = _IN,
-    output: Path = typer.Argument(
-        ...,
-        metavar="OUT",
-        help="File to write, if its name ends in .npz (the codes alone), .txt, .vec, .floret or "
-        ".gz, otherwise a folder",
-    ),
-    method: reduce.Method = typer.Option("int8", "--method", "-m", help="Type of the numbers"),
-    lang: Optional[str] = _LANG,
-    force: bool = _FORCE,
-) -> None:
-    """Round vectors to fewer bits.
-
-    OUT.npz only has the codes, which MetaVectors and all commands of the group read. Otherwise,
-    OUT has the rounded numbers as float32, which spaCy needs.
-
-    DOCS: python -m pydoc spacy_multihash.vectors.reduce
-    """
-    with failing("Cannot quantize the vectors"):
-        (table,) = _read([source], output, lang=lang, force=force, may_be_codes=True)
-        if is_codes(output):
-            write_codes(output, table, method)
-            _say_written(output, table)
-        else:
-            _write(output, reduce.rounded(table, method))
-
-
 def _read(
     sources: Sequence[str],
     output: Path,
@@ -223,7 +182,6 @@ def _read(
     lang: Optional[str],
     force: bool,
     inputs: Sequence[Optional[Path]] = (),
-    may_be_codes: bool = False,
 ) -> list[VectorTable]:
     """Check the output, and read tables.
 
@@ -237,12 +195,12 @@ def _read(
         paths.append(path / "vocab" if (path / "vocab").is_dir() else path)
         if paths[-1] in paths[:-1]:
             raise ValueError(f"The table {source} is given twice. Give each one once.")
-    if output.name.lower().endswith(_NOT_WRITTEN) or (is_codes(output) and not may_be_codes):
+    if output.name.lower().endswith(_NOT_WRITTEN):
         raise ValueError(
-            f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, or in .npz for "
-            f"quantize, got {output}. Give another name."
+            f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, got {output}. "
+            "Give another name."
         )
-    if is_text(output) or is_codes(output):
+    if is_text(output):
         check_file_output(output, "OUT", *sources, *inputs, force=force)
     else:
         check_folder_output(output, *sources, *inputs, force=force)
@@ -288,9 +246,5 @@ def _read_words(path: Path) -> list[str]:
 
 def _write(output: Path, table: VectorTable) -> None:
     write_table(output, table)
-    _say_written(output, table)
-
-
-def _say_written(output: Path, table: VectorTable) -> None:
     rows, width = table.data.shape
     msg.good(f"Wrote {rows:,} vectors of width {width} to {output}")

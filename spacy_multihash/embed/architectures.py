@@ -247,7 +247,7 @@ def build_meta_vectors_v1(
     width (Optional[int]): Width of the vectors. Recommended values are between 64 and 300. For
         "concat", leave it null: the width is the sum of the tables' widths.
     tables (Dict[str, Optional[str]]): For each table, a name and where it is: the folder of a
-        pipeline or of vectors, a package, or a file of vectors as text or .npz. Null is for the
+        pipeline or of vectors, a package, or a file of vectors as text. Null is for the
         vocab's own table, which is called "vocab", and for tables that the callback
         spacy-multihash.load_vectors.v1 reads.
     mode (str): How to combine a token's vectors. "concat", which is recommended, concatenates them.

@@ -8,7 +8,6 @@ from spacy.language import Language
 from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
-from ..common.checks import check_type
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
@@ -27,7 +26,6 @@ Part = Literal["vectors", "components", "importance"]
 # Node name of a text classifier.
 TEXTCAT_HASH_EMBED = "textcat_hash_embed"
 
-_LOAD = "Load the pipeline first: spacy.load(...)."
 
 # Hash functions of spaCy's embedding.
 _SPACY_HASHES = 4
@@ -84,10 +82,8 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
     nlp (Language): The pipeline. Its disabled components are searched too.
     RETURNS (list[EmbeddingTable]): The tables, in the order of the pipeline.
 
-    Raises TypeError if nlp isn't a pipeline, and ValueError if it has no tables, or if a MultiEmbed
-    doesn't have its tables yet.
+    Raises ValueError if it has no tables, or if a MultiEmbed doesn't have its tables yet.
     """
-    check_type("find_tables", "nlp", nlp, Language, advice=_LOAD)
     tables = [t for name, model in component_models(nlp).items() for t in _tables_in(name, model)]
     if not tables:
         raise ValueError(
@@ -113,7 +109,6 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     nlp (Language): The pipeline. Its disabled components are searched too.
     RETURNS (list[WeightedEmbedding]): The embeddings, or an empty list.
     """
-    check_type("find_weighted", "nlp", nlp, Language, advice=_LOAD)
     return [w for name, model in component_models(nlp).items() for w in _weighted_in(name, model)]
 
 

@@ -30,7 +30,6 @@ from ..vectors.table import ATTR_NAMES, FLORET, VectorTable, check_table
 VOCAB = "vocab"  # the name of the vocab's own table
 # Before the name of a table, in `vocab.lookups`.
 PREFIX = "spacy-multihash.vectors."
-_ENTRIES = ("data", "keys", "rows", "floret", "attr")
 _MAX_BYTES = 2**32 - 1  # of an array in lookups.bin, which is msgpack
 
 
@@ -100,7 +99,8 @@ def find_table(vocab: Vocab, name: str) -> KeptVectors:
             f"{_where(name)}: the vocab of the docs does not have it; it has "
             f"{names or 'no table but its own'}. Give the table's path to MetaVectors before "
             "training. For a component from another pipeline, use the callback "
-            f"{LOAD_VECTORS} with the path of that pipeline."
+            f"{LOAD_VECTORS} with the path of that pipeline, in [initialize.after_init] if your "
+            "config has [initialize.lookups]."
         )
     return _kept_table(vocab.lookups, name)
 
@@ -169,11 +169,6 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
 
 def _check_own(table: KeptVectors) -> None:
     """Raise ValueError if the vocab's own table can't be used; see `check_table`."""
-    if table.floret is not None and table.data.dtype == numpy.float16:
-        raise ValueError(
-            f"{_where(VOCAB)}: the table has n-grams (floret) of float16, which spaCy reads as "
-            "float32 alone. Make it again, or leave it out."
-        )
     # It comes without its words, so check it like a table of n-grams.
     floret = {"mode": "floret", **(table.floret or {})}
     data = to_numpy(table.data)
@@ -201,12 +196,7 @@ def _own_table(vocab: Vocab) -> KeptVectors:
 
 def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
     entries = lookups.get_table(PREFIX + name)
-    if any(entry not in entries for entry in _ENTRIES):
-        raise ValueError(
-            f"{_where(name)}: the vocab's {PREFIX + name} isn't a table of vectors. Copy the "
-            "pipeline again."
-        )
-    return KeptVectors(*(entries.get(entry) for entry in _ENTRIES))
+    return KeptVectors(*(entries[field] for field in KeptVectors._fields))
 
 
 def _check_same(name: str, stored: KeptVectors, table: KeptVectors) -> None:
@@ -236,8 +226,7 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
     aren't initialized, so they don't read their tables.
 
     Put the callback into [initialize.before_init]. If your config has [initialize.lookups], put it
-    into [initialize.after_init], because spaCy replaces the vocab's lookups after before_init. In
-    the wrong place, the callback raises ValueError.
+    into [initialize.after_init], because spaCy replaces the vocab's lookups after before_init.
 
     tables (Dict[str, Path]): For each table's name in MetaVectors, the folder of a pipeline that
         has a table of this name, or has vectors.
@@ -247,26 +236,8 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
         raise setting_error(LOAD_VECTORS, "names of tables", f"others than {VOCAB}", VOCAB, advice)
 
     def load_vectors(nlp: Language) -> Language:
-        if _would_lose_tables(nlp):
-            raise ValueError(
-                f"{LOAD_VECTORS} must not be [initialize.before_init] of a config with "
-                "[initialize.lookups]: these would replace the vocab's lookups, with the tables of "
-                f"vectors {', '.join(sorted(tables))}. Make it [initialize.after_init], or give "
-                "MetaVectors the path of each table."
-            )
         load_tables(nlp.vocab, tables)
         logger.info("Read the tables of vectors %s", sorted(tables))
         return nlp
 
     return load_vectors
-
-
-def _would_lose_tables(nlp: Language) -> bool:
-    """Check if the callback is before_init in a config that replaces the vocab's lookups."""
-    settings = nlp.config.interpolate()["initialize"]
-    before, lookups = settings["before_init"], settings["lookups"]
-    if not isinstance(before, dict) or before.get("@callbacks") != LOAD_VECTORS:
-        return False
-    # spaCy keeps the vocab's lookups if the config's lookups have no table.
-    has_none = isinstance(lookups, dict) and lookups.get("tables") == []
-    return bool(lookups) and not has_none

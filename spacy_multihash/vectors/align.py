@@ -1,7 +1,6 @@
 """Map a table into the space of another table, by pairs of words (Procrustes)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
 
 import numpy
 
@@ -10,17 +9,6 @@ from .table import VectorTable, word_keys
 
 # Maximum number of words with the same spelling, in the order of the first table.
 MAX_ALIKE = 100_000
-# With enough pairs, every tenth vector is held out to measure the map of the others.
-_HELD_OUT_EVERY, _MIN_PAIRS = 10, 50
-_MAX_TRANSLATED, _MAX_CANDIDATES = 1_000, 20_000
-
-
-class Accuracy(NamedTuple):
-    """How many held-out words have their translation as the nearest candidate."""
-
-    share: float
-    words: int
-    candidates: int
 
 
 def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
@@ -55,28 +43,6 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
     U, _, Vt = numpy.linalg.svd((Y - means[0]).T @ (X - means[1]))
     mean, matrix, offset = (array.astype("float32") for array in (means[0], U @ Vt, means[1]))
     return AffineMap(mean, matrix, offset)
-
-
-def accuracy(Y: numpy.ndarray, X: numpy.ndarray) -> Optional[Accuracy]:
-    """Count the vectors of Y (pairs, width) that a map of the others takes nearest to theirs in X.
-
-    Pairs with the same vector of Y are held out together. None if there are too few pairs.
-    """
-    numbers: dict[bytes, int] = {}
-    places = numpy.array([numbers.setdefault(y.tobytes(), len(numbers)) for y in Y])
-    is_held_out = places % _HELD_OUT_EVERY == _HELD_OUT_EVERY - 1
-    if len(Y) < _MIN_PAIRS or not is_held_out.any() or (~is_held_out).sum() <= Y.shape[1]:
-        return None
-    held_out = numpy.flatnonzero(is_held_out)[:_MAX_TRANSLATED]
-    mapped = procrustes(Y[~is_held_out], X[~is_held_out])(Y[held_out])
-    others = numpy.delete(X, held_out, axis=0)[: _MAX_CANDIDATES - len(held_out)]
-    candidates = numpy.unique(numpy.concatenate([X[held_out], others]), axis=0)
-    lengths = numpy.linalg.norm(candidates.astype("float64"), axis=1)
-    nearest = [
-        (candidates[((y @ candidates.T) / lengths).argmax()] == x).all()
-        for y, x in zip(mapped, X[held_out], strict=True)
-    ]
-    return Accuracy(float(numpy.mean(nearest)), len(held_out), len(candidates))
 
 
 def pair_vectors(
@@ -119,14 +85,11 @@ def alike_vectors(table: VectorTable, target: VectorTable) -> tuple[numpy.ndarra
 def _distinct(
     table: VectorTable, target: VectorTable, Y: numpy.ndarray, X: numpy.ndarray
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return each distinct pair of vectors once, in order. Raises ValueError if there are none."""
-    first: dict[bytes, int] = {}
-    for place, (y, x) in enumerate(zip(Y, X, strict=True)):
-        first.setdefault(y.tobytes() + x.tobytes(), place)
-    if not first:
+    """Return each distinct pair of vectors once. Raises ValueError if there are none."""
+    if not len(Y):
         raise ValueError(
             f"{table.name} and {target.name} have no pair of words with vectors. Give a dictionary "
             "of pairs, each with a word of the first table and a word of the other."
         )
-    rows = [*first.values()]
-    return Y[rows], X[rows]
+    pairs = numpy.unique(numpy.hstack([Y, X]), axis=0)
+    return pairs[:, : Y.shape[1]], pairs[:, Y.shape[1] :]

@@ -1,35 +1,24 @@
-"""Read and write vectors: packages, folders of pipelines or vocabs, text, and codes (.npz)."""
+"""Read and write vectors: packages, folders of pipelines or vocabs, and text."""
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Optional, Union, get_args
+from typing import Any, Optional, Union
 
 import numpy
 import spacy
 import srsly
 from spacy.attrs import ORTH
-from spacy.language import Language
 from spacy.strings import StringStore
 from spacy.util import get_model_meta, get_package_path, is_package, logger
 from spacy.vectors import Vectors
-from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
 from ..common.files import keep_collector, replacing_file, replacing_folder
-from ..compute.quantization import widen
 from .compressed import TABLE, CompressedVectors, is_compressed
-from .reduce import Method, quantize
 from .table import ATTR_NAMES, VectorTable, check_finite, check_table, word_keys
 from .text import ends_in_number, is_text, read_text, write_text
 
-# The format of a file of codes.
-FORMAT, VERSION = "spacy-multihash.vectors", 1
 _NONE = numpy.zeros(0, dtype="uint64")
-
-
-def is_codes(path: Path) -> bool:
-    """Return whether a path has the suffix of a file of codes."""
-    return path.suffix.lower() == ".npz"
 
 
 def source_path(source: Union[str, Path]) -> Path:
@@ -51,24 +40,22 @@ def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTa
     """Read a table of vectors.
 
     source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
-        vectors as text or codes (.npz).
+        vectors as text.
     lang (Optional[str]): The language. Default: the source's language, or "xx" for text.
 
     Raises FileNotFoundError or ValueError if there's no table, or if it's damaged.
     """
     path = source_path(source)
-    if is_codes(path) and path.is_file():
-        table = _read_codes(path)
-    elif path.is_file():
+    if path.is_file():
         table = _read_text(path)
     elif (path / "vocab" / TABLE).is_file():
         table = _read_folder(path / "vocab", path / "meta.json")
     elif (path / TABLE).is_file():
-        table = replace(_read_folder(path), kind="vocab")
+        table = _read_folder(path)
     else:
         raise FileNotFoundError(
             f"There are no vectors at {source}: expected a package's name, the folder of a pipeline"
-            " or of a vocab, vectors as text, or codes that quantize wrote. Check the name."
+            " or of a vocab, or vectors as text. Check the name."
         )
     lang = lang or table.lang
     title = table.title or f"{lang}.vectors"
@@ -76,11 +63,10 @@ def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTa
 
 
 def write_table(output: Path, table: VectorTable) -> None:
-    """Write a table: as text if the output has such a suffix, otherwise as a folder.
+    """Write a table: as text if the output has such a suffix, otherwise as an empty pipeline.
 
-    The folder is a vocab if the table was read from a vocab, otherwise a pipeline without
-    components. Raises ValueError, and writes nothing, if a number isn't finite, or if text can't
-    hold the table.
+    Raises ValueError, and writes nothing, if a number isn't finite, or if text can't hold the
+    table.
     """
     computed = replace(table, name=f"The vectors computed for {output}")
     check_finite(computed, "Scale the vectors that were read first.")
@@ -94,43 +80,13 @@ def write_table(output: Path, table: VectorTable) -> None:
     strings = StringStore(filter(None, table.words))
     vectors = Vectors(strings=strings, data=table.data, name=table.title, **(table.floret or {}))
     vectors.key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
-    written: Union[Language, Vocab] = Vocab()
-    if table.kind == "pipeline":
-        written = spacy.blank(table.lang)
-    vocab, folder = (written, "") if isinstance(written, Vocab) else (written.vocab, "vocab")
-    vocab.vectors = vectors
+    nlp = spacy.blank(table.lang)
+    nlp.vocab.vectors = vectors
     with replacing_folder(output.resolve()) as new:
-        written.to_disk(new)
+        nlp.to_disk(new)
         if table.floret is None and table.attr != ORTH:  # spaCy doesn't write it
             config = {"mode": "default", "attr": table.attr}
-            srsly.write_json(new / folder / "vectors.cfg", config)
-
-
-def write_codes(output: Path, table: VectorTable, method: Method) -> None:
-    """Write the codes of a table. The same table gives the same bytes.
-
-    Raises ValueError, and writes nothing, if vectors are out of float16's range.
-    """
-    head = {
-        "words": list(table.words),
-        "floret": table.floret,
-        "lang": table.lang,
-        "title": table.title,
-        "attr": table.attr,
-    }
-    codes, scales = quantize(table, method)
-    arrays: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": method,
-        "codes": codes,
-        **({} if scales is None else {"scales": scales}),
-        "keys": table.keys,
-        "rows": table.rows,
-        "head": numpy.frombuffer(srsly.json_dumps(head).encode("utf8"), dtype="uint8"),
-    }
-    with replacing_file(output) as new, new.open("wb") as file_:
-        numpy.savez(file_, **arrays)
+            srsly.write_json(new / "vocab" / "vectors.cfg", config)
 
 
 def text_words(table: VectorTable) -> list[str]:
@@ -184,29 +140,6 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
     title = (meta.get("vectors") or {}).get("name") or ""
     table = VectorTable("", to_numpy(vectors.data), keys, rows, words, floret, vectors.attr)
     return replace(table, lang=meta.get("lang", "xx"), title=title)
-
-
-def _read_codes(path: Path) -> VectorTable:
-    try:
-        # If numpy opened the file itself, it would leave a damaged file open.
-        with path.open("rb") as file_, numpy.load(file_, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        kind = [str(arrays.get(name)) for name in ("format", "version", "kind")]
-        if kind not in ([FORMAT, str(VERSION), method] for method in get_args(Method)):
-            raise ValueError(f"expected {FORMAT}, version {VERSION}, got {', '.join(kind)}")
-        head: Any = srsly.json_loads(arrays["head"].tobytes().decode("utf8"))
-        scales = arrays["scales"] if kind[-1] == "int8" else None
-        data = widen(arrays["codes"], scales)
-        keys, rows, words = arrays["keys"], arrays["rows"], head["words"]
-        if not len(keys) == len(rows) == len(words):
-            raise ValueError(f"{len(keys)} keys, {len(rows)} rows and {len(words)} words")
-        table = VectorTable("", data, keys, rows, words, head["floret"], head.get("attr") or ORTH)
-        return replace(table, lang=head["lang"], title=head["title"])
-    except Exception as error:  # whatever a damaged file makes numpy, zipfile or srsly raise
-        raise ValueError(
-            f"{path} is damaged, or no file of codes that quantize wrote "
-            f"({type(error).__name__}: {error}). Copy or make it again."
-        ) from error
 
 
 def _read_text(path: Path) -> VectorTable:

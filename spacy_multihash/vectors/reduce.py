@@ -1,4 +1,4 @@
-"""Make tables smaller: fewer columns by PCA, several tables merged, fewer words, fewer bits.
+"""Make tables smaller: fewer columns by PCA, several tables merged, fewer words.
 
 Raunak, Gupta and Metze (RepL4NLP 2019) remove the D top components of a table, reduce it to N
 dimensions by PCA, and remove the D top components again. All steps have the same axes, so the
@@ -7,15 +7,13 @@ result consists of columns of the first step: axes 2D + 1 to D + N.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Optional
+from typing import Optional
 
 import numpy
 
 from ..compute.hashing import distinct_rows
-from ..compute.quantization import scales_of, to_bytes, to_half, widen
 from .table import ATTR_NAMES, VectorTable, word_keys
 
-Method = Literal["float16", "int8"]
 # An axis with less than this share of the largest variance only holds rounding errors.
 _EPSILON = 1e-10
 _BATCH = 2**14  # rows to convert to float64 at a time
@@ -149,7 +147,7 @@ def join_words(tables: Sequence[VectorTable]) -> VectorTable:
     keys = numpy.array(list(texts), dtype="uint64")
     empty = numpy.zeros((len(keys), 0), dtype="float32")
     joined = replace(keyed[0], data=empty, keys=keys, rows=numpy.arange(len(keys)))
-    return replace(joined, words=[*texts.values()], lang=tables[0].lang, kind=tables[0].kind)
+    return replace(joined, words=[*texts.values()], lang=tables[0].lang)
 
 
 def merge(joined: VectorTable, tables: Sequence[VectorTable], width: int) -> VectorTable:
@@ -230,25 +228,3 @@ def prune(table: VectorTable, words: Sequence[str], *, first: int = 0) -> Vector
     given = dict(zip(indices.tolist(), words, strict=True))
     texts = [table.words[i] or given.get(i) for i in numpy.flatnonzero(keep).tolist()]
     return replace(table, data=table.data[chosen], keys=table.keys[keep], rows=rows, words=texts)
-
-
-def quantize(table: VectorTable, method: Method) -> tuple[numpy.ndarray, Optional[numpy.ndarray]]:
-    """Return the codes of a table (rows, width), and for int8 a scale for each row (rows,).
-
-    Raises ValueError if a number is out of float16's range, or if a vector would become zeros.
-    """
-    if method == "int8":
-        scales = scales_of(table.data)
-        return to_bytes(table.data, scales), scales
-    half = to_half(table.data)
-    if lost := int((table.data.any(axis=1) & ~half.any(axis=1)).sum()):
-        raise ValueError(
-            f"float16 makes zeros of numbers up to {2.0**-25:.0e}: {lost:,} vectors would become "
-            "zeros, which stand for no vector. Scale them first, or take int8."
-        )
-    return half, None
-
-
-def rounded(table: VectorTable, method: Method) -> VectorTable:
-    """Return a table with the numbers that its codes represent."""
-    return replace(table, data=widen(*quantize(table, method)))

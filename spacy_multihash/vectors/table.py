@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, Literal, Optional
+from typing import Any, Optional
 
 import numpy
 from spacy.attrs import IDS, ORTH
@@ -20,8 +20,6 @@ ATTR_NAMES = {IDS[name]: name for name in TEXT_ATTRS}
 FLORET = ("minn", "maxn", "hash_count", "hash_seed", "bow", "eow")
 _FLORET_BATCH = 4096  # words to look up at once in a floret table
 
-Kind = Literal["pipeline", "vocab"]
-
 
 @dataclass(frozen=True)
 class VectorTable:
@@ -37,7 +35,6 @@ class VectorTable:
     attr (int): spaCy's id of the attribute whose values are the words.
     lang (str): Code of the language.
     title (str): spaCy's name for the vectors, "" if there is none.
-    kind (Kind): The folder to write: a pipeline, or a vocab.
     """
 
     name: str
@@ -49,7 +46,6 @@ class VectorTable:
     attr: int = ORTH
     lang: str = "xx"
     title: str = ""
-    kind: Kind = "pipeline"
 
     @property
     def width(self) -> int:

@@ -5,7 +5,7 @@ import shutil
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy
 import pytest
@@ -118,44 +118,26 @@ def test_a_saved_pipeline_is_initialized_again_without_the_originals(
 
 
 @spacy.registry.misc("tests.lookups.v1")
-def make_lookups(tables: list[str]) -> Lookups:
+def make_lookups() -> Lookups:
     lookups = Lookups()
-    for name in tables:
-        lookups.add_table(name)
+    lookups.add_table("lexeme_norm")
     return lookups
 
 
-@pytest.mark.parametrize(
-    ("place", "tables", "is_refused"),
-    [
-        ("before_init", ["lexeme_norm"], True),
-        ("before_init", [], False),
-        ("before_init", None, False),
-        ("after_init", ["lexeme_norm"], False),
-        ("${vars.callback}", ["lexeme_norm"], True),
-        ("${vars.callback}", None, False),
-    ],
-)
-def test_tables_that_lookups_of_the_config_would_replace_are_refused(
-    nlp: Language, tmp_path: Path, place: str, tables: Optional[list[str]], is_refused: bool
+@pytest.mark.parametrize("place", ["before_init", "after_init"])
+def test_tables_stay_if_they_are_read_after_the_lookups_of_the_config(
+    nlp: Language, tmp_path: Path, place: str
 ) -> None:
-    settings = nlp.config["initialize"]
     path = save_words(tmp_path / "es", WORDS, 4)
     callback = {"@callbacks": "spacy-multihash.load_vectors.v1", "tables": {"es": path}}
-    lookups = None if tables is None else {"@misc": "tests.lookups.v1", "tables": tables}
-    if place.startswith("$"):
-        nlp.config["vars"] = {"callback": callback, "lookups": lookups}
-        settings.update(before_init=place, lookups="${vars.lookups}")
-    else:
-        settings.update({place: callback, "lookups": lookups})
-    if not is_refused:
-        nlp.initialize()
+    lookups = {"@misc": "tests.lookups.v1"}
+    nlp.config["initialize"].update({place: callback, "lookups": lookups})
+    nlp.initialize()
+    if place == "after_init":
         assert has_table(nlp.vocab, "es")
         return
-    message = r"\[initialize.lookups\]: .* tables of vectors es. Make it \[initialize.after_init\]"
-    with pytest.raises(ValueError, match=message):
-        nlp.initialize()
-    assert not nlp.vocab.lookups.tables
+    with pytest.raises(ValueError, match=r"in \[initialize.after_init\] if your config has"):
+        find_table(nlp.vocab, "es")
 
 
 # Files of vocabs that are damaged in other ways are in tests/vectors/test_files.py.
@@ -202,9 +184,6 @@ def test_a_table_that_nobody_gave_is_refused(nlp: Language) -> None:
     nlp.vocab.vectors = Vectors(data=numpy.ones((5, 6), dtype="float32"))
     with pytest.raises(ValueError, match=r"'vocab': the vocab has vectors, but no words\."):
         load_tables(nlp.vocab, {"vocab": None})
-    nlp.vocab.lookups.add_table(PREFIX + "es", {"data": 1})
-    with pytest.raises(ValueError, match="spacy-multihash.vectors.es isn't a table"):
-        find_table(nlp.vocab, "es")
 
 
 class OtherVectors(BaseVectors):
@@ -249,15 +228,6 @@ def test_the_vocabs_own_table_may_have_other_floats(nlp: Language, dtype: str) -
     vectors, present = found_in(nlp.vocab, "vocab", WORDS[0], "xyz")
     assert vectors.dtype == "float32" and present == [True, False]
     assert_allclose(vectors[0], expected, rtol=1e-6)
-
-
-def test_ngrams_of_float16_in_the_vocab_are_refused(nlp: Language) -> None:
-    data = numpy.ones((10, 3), dtype="float16")
-    nlp.vocab.vectors = Vectors(data=data, mode="floret", minn=2, maxn=3, hash_count=1)
-    with pytest.raises(
-        ValueError, match=r"Vectors 'vocab': .*n-grams \(floret\) of float16, which"
-    ):
-        load_tables(nlp.vocab, {"vocab": None})
 
 
 @pytest.mark.parametrize(("precision", "size"), [("int8", 1e6), ("float16", 1)])

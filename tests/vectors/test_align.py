@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from spacy_multihash.vectors.align import accuracy, alike_vectors, pair_vectors, procrustes
+from spacy_multihash.vectors.align import alike_vectors, pair_vectors, procrustes
 from tests.helpers.vectors import WORDS, make_table, random_vectors
 
 
@@ -46,19 +46,6 @@ def test_vectors_that_cannot_be_aligned_are_refused(
     with pytest.raises(ValueError, match=message):
         procrustes(Y, X)
     assert numpy.isfinite(procrustes(random_vectors(9), random_vectors(9, seed=1)).matrix).all()
-
-
-def test_accuracy_is_of_words_that_the_map_has_not_seen() -> None:
-    X = random_vectors(103, 50)
-    related = accuracy((X @ rotation(50) + 1).astype("float32"), X)
-    assert related == (1.0, 10, 103)
-    assert accuracy(random_vectors(103, 50, 1), X) == (0.0, 10, 103)
-    assert accuracy(X[:51], X[:51]) is None  # 46 pairs are too few for a map
-
-
-def test_words_that_share_a_vector_are_held_out_together() -> None:
-    Y, X = (numpy.tile(random_vectors(103, 50, seed), (3, 1)) for seed in (0, 1))
-    assert accuracy(Y, X) == (0.0, 30, 103)
 
 
 def test_pairs_that_both_tables_have_are_looked_up() -> None:

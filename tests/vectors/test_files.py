@@ -16,11 +16,9 @@ import srsly
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.attrs import LOWER
-from spacy.vectors import Vectors
-from spacy.vocab import Vocab
 
-from spacy_multihash.vectors.files import read_table, write_codes, write_table
-from spacy_multihash.vectors.reduce import AffineMap, Method, map_table, rounded
+from spacy_multihash.vectors.files import read_table, write_table
+from spacy_multihash.vectors.reduce import AffineMap, map_table
 from spacy_multihash.vectors.table import word_keys
 from tests.helpers.packages import installed
 from tests.helpers.vectors import (
@@ -103,17 +101,16 @@ def test_only_file_of_an_archive_is_read(name: str, tmp_path: Path) -> None:
         read_table(pack(tmp_path, name, widths))
 
 
-def test_pipelines_and_vocabs_are_written_as_they_were_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["in", "in/vocab"])
+def test_pipelines_and_vocabs_are_written_as_pipelines(name: str, tmp_path: Path) -> None:
     source = write_pipeline(tmp_path / "in", X)
-    for name, kind in (("in", "pipeline"), ("in/vocab", "vocab")):
-        table = read_table(tmp_path / name)
-        assert (table.kind, table.words) == (kind, WORDS)
-        write_table(tmp_path / kind, table)
-    before, after = files(source), files(tmp_path / "pipeline")
-    for name in ("vocab/vectors", "vocab/key2row", "vocab/strings.json", "vocab/vectors.cfg"):
-        assert after[name] == before[name]
-    assert spacy.load(tmp_path / "pipeline").meta["vectors"] == spacy.load(source).meta["vectors"]
-    vocab = Vocab().from_disk(tmp_path / "vocab")
+    table = read_table(tmp_path / name)
+    assert table.words == WORDS
+    write_table(tmp_path / "out", table)
+    before, after = files(source), files(tmp_path / "out")
+    for file_ in ("vocab/vectors", "vocab/key2row", "vocab/strings.json", "vocab/vectors.cfg"):
+        assert after[file_] == before[file_]
+    vocab = spacy.load(tmp_path / "out").vocab
     assert {word: vocab[word].has_vector for word in WORDS} == dict.fromkeys(WORDS, True)
 
 
@@ -132,12 +129,10 @@ def test_floret_is_read_and_written(tmp_path: Path) -> None:
     table = read_table(source)
     write_table(tmp_path / "out", table)
     write_table(tmp_path / "out.floret", table)
-    write_codes(tmp_path / "out.npz", table, "float16")
     present, vectors = table.look_up([*WORDS, ""])
     assert present.tolist() == [True] * 60 + [False]
     numpy.testing.assert_allclose(vectors[:60], loaded(source))
     numpy.testing.assert_array_equal(loaded(tmp_path / "out"), loaded(source))
-    assert read_table(tmp_path / "out.npz").floret == table.floret
     write_table(tmp_path / "again", read_table(tmp_path / "out.floret"))
     numpy.testing.assert_array_equal(loaded(tmp_path / "again"), loaded(source))
 
@@ -233,22 +228,6 @@ def test_keys_of_old_tables_are_read(tmp_path: Path) -> None:
         numpy.save(file_, word_keys(WORDS))
     table = read_table(path)
     assert table.words == WORDS and table.rows.tolist() == [*range(60)]
-
-
-@pytest.mark.parametrize("method", ["float16", "int8"])
-def test_file_of_codes_is_a_table_of_what_they_stand_for(method: Method, tmp_path: Path) -> None:
-    table = replace(make_table(X), lang="de", title="some", attr=LOWER)
-    for name in ("codes.npz", "again.npz"):
-        write_codes(tmp_path / name, table, method)
-    assert (tmp_path / "codes.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
-    with zipfile.ZipFile(tmp_path / "codes.npz") as archive:
-        assert {info.date_time[0] for info in archive.infolist()} == {1980}  # no date of today
-    read = read_table(tmp_path / "codes.npz")
-    numpy.testing.assert_array_equal(read.data, rounded(table, method).data)
-    assert (list(read.words), read.lang, read.title) == (WORDS, "de", "some")
-    numpy.testing.assert_array_equal(read.keys, table.keys)
-    write_table(tmp_path / "out", read)
-    assert Vectors().from_disk(tmp_path / "out" / "vocab").attr == LOWER
 
 
 # What is refused
@@ -388,28 +367,3 @@ def test_computed_numbers_that_are_not_finite_are_refused(name: str, tmp_path: P
     with pytest.raises(ValueError, match=message):
         write_table(tmp_path / name, mapped)
     assert not [*tmp_path.iterdir()]
-
-
-def test_damaged_codes_are_refused(tmp_path: Path) -> None:
-    table, path = make_table(X), tmp_path / "codes.npz"
-    write_codes(path, table, "int8")
-    whole = path.read_bytes()
-    with numpy.load(path) as archive:
-        arrays = dict(archive)
-    for changed, message in (
-        ({"head": numpy.zeros(3, dtype="uint8")}, "is damaged"),
-        ({"keys": table.keys[:5]}, r"is damaged.*5 keys, 60 rows and 60 words\)"),
-        ({"rows": table.rows + 1}, "a word has row 60, but the rows are 0 to 59"),
-        ({"scales": numpy.full(60, numpy.nan, dtype="float32")}, "row 0 of the word 'word0' has"),
-        ({"kind": numpy.array("pq")}, "expected spacy-multihash.vectors, version 1, got .*, pq"),
-        ({"version": numpy.array(2)}, "expected spacy-multihash.vectors, version 1, got .*, 2"),
-    ):
-        numpy.savez(path, **{**arrays, **changed})
-        with pytest.raises(ValueError, match=message):
-            read_table(path)
-    del arrays["scales"]
-    numpy.savez(path, **arrays)
-    for data in (path.read_bytes(), b"", whole[:10], whole[: len(whole) // 2]):
-        path.write_bytes(data)
-        with pytest.raises(ValueError, match=r"codes.npz is damaged, or no file of codes"):
-            read_table(path)

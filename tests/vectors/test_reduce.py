@@ -1,4 +1,4 @@
-"""PCA, merged tables, fewer words and fewer bits, beside their definitions."""
+"""PCA, merged tables and fewer words, beside their definitions."""
 
 from dataclasses import replace
 
@@ -10,14 +10,12 @@ from numpy.testing import assert_array_equal
 
 from spacy_multihash.vectors.reduce import (
     AffineMap,
-    Method,
     join_words,
     map_table,
     merge,
     moments,
     pca,
     prune,
-    rounded,
 )
 from spacy_multihash.vectors.table import VectorTable, word_keys
 from tests.helpers.vectors import FLORET_TABLE, WORDS, make_table, random_vectors
@@ -179,24 +177,6 @@ def test_words_that_share_a_row_in_each_table_share_one() -> None:
     assert_array_equal(both.rows, numpy.arange(200) // 2)
     apart = merge(join_words([one, keyed(X)]), [one, keyed(X)], 5)
     assert_array_equal(apart.rows, numpy.arange(200))
-
-
-def widened(X: numpy.ndarray, method: Method) -> numpy.ndarray:
-    return rounded(make_table(X), method).data
-
-
-def test_vectors_that_float16_would_make_zeros_are_refused() -> None:
-    X = random_vectors()
-    X[4], X[5] = 2.0**-25, 0
-    with pytest.raises(
-        ValueError, match="numbers up to 3e-08: 1 vectors would become zeros, which"
-    ):
-        widened(X, "float16")
-    X[4, 0] = 2.0**-24
-    assert_array_equal(widened(X, "float16"), X.astype("float16"))
-    X[4, 4] = 7e4
-    with pytest.raises(ValueError, match="float16 holds numbers up to 65,504, but the table has"):
-        widened(X, "float16")
 
 
 def test_pruned_table_has_the_words_and_their_rows() -> None:
