@@ -117,13 +117,3 @@ def check_length(where: str, name: str, values: object, owners: Sequence[str]) -
     if length != len(owners):
         expected = f"a list of length {len(owners)}, an entry for each of {', '.join(owners)}"
         raise setting_error(where, name, expected, values)
-
-
-def check_type(where: str, name: str, value: object, expected: type, *, advice: str) -> None:
-    """Raise TypeError if an argument doesn't have the expected type."""
-    if not isinstance(value, expected):
-        was = type(value).__name__
-        article = "an" if expected.__name__[0] in "AEIOUaeiou" else "a"
-        raise TypeError(
-            f"{where}: {name} must be {article} {expected.__name__}, was: {was}. {advice}"
-        )

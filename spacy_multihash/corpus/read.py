@@ -14,7 +14,6 @@ from spacy.training.corpus import walk_corpus
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
-from ..common.checks import check_type
 from ..common.files import keep_collector, staging, write_bytes
 
 
@@ -25,7 +24,6 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
     can't be read, or if there are no docs. If a later file can't be read, raises ValueError when it
     reaches that file.
     """
-    check_type("read_docs", "vocab", vocab, Vocab, advice="Give that of a pipeline, nlp.vocab.")
     path = Path(path)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"\[W090\]")  # the error below says more

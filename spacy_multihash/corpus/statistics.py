@@ -18,7 +18,6 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import get_array_module, to_numpy
 
-from ..common.checks import check_type
 from ..common.types import Counts, DocLike
 from ..embed.features import Feature, parse_feature
 from .conll import DOCSTART
@@ -36,7 +35,6 @@ def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
     attrs (Mapping[str, int]): Name and id of each attribute.
     RETURNS (Counts): How often each id occurs, for each attribute.
     """
-    check_type("count_symbols", "attrs", attrs, Mapping, advice='Give for example {"NORM": NORM}.')
     counts: Counts = {name: Counter() for name in attrs}
     columns = list(attrs.values())
     for doc in docs if columns else ():
@@ -266,9 +264,6 @@ def describe_corpus(
     Raises ValueError for other attributes, for a doc of another vocab, or if the training corpus
     has no docs.
     """
-    check_type(
-        "describe_corpus", "others", others, Mapping, advice='Give for example {"dev": docs}.'
-    )
     attrs = list(word_attrs(attrs, vocab))  # raises before the corpus is read
     counted = {name: count_split(docs, vocab, matching) for name, docs in others.items()}
     counts = count_split(train, vocab, matching, sentences_of(counted.values()))

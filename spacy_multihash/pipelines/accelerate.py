@@ -24,7 +24,7 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Config, Model, noop
 
-from ..common.checks import check_flag, check_type, is_list, setting_error
+from ..common.checks import check_flag, is_list, setting_error
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
 from ..compute.ops import use_kernel_ops
 from ..ner.transition.component import BatchEntityRecognizer
@@ -174,12 +174,10 @@ def accelerate(
         both speeds, and the share of annotations that stay the same.
     RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced.
 
-    Raises TypeError if nlp isn't a pipeline, and ValueError if its config refers to a missing
-    value, if keep_ner isn't a bool, or if texts isn't a list or has no tokens. Then nothing has
-    changed, and neither if the pipeline can't annotate the texts.
+    Raises ValueError if its config refers to a missing value, if keep_ner isn't a bool, or if texts
+    isn't a list or has no tokens. Then nothing has changed, and neither if the pipeline can't
+    annotate the texts.
     """
-    advice = "Load the pipeline first: accelerate(spacy.load(...))."
-    check_type("accelerate", "nlp", nlp, Language, advice=advice)
     check_flag("accelerate", "keep_ner", keep_ner)
     if texts is not None and not is_list(texts):
         raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')

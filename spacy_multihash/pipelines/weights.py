@@ -8,7 +8,6 @@ from spacy.tokens import Doc
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from ..common.checks import check_type
 from ..common.nodes import (
     EXPAND_WINDOW,
     EXTRACT_FEATURES,
@@ -49,11 +48,9 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
         component, model.get_ref("embed").
     RETURNS (EmbedModel): The new layer.
 
-    Raises TypeError if it isn't a Model.
     Raises ValueError if it's neither a spacy.MultiHashEmbed.v2 nor another spaCy layer that
     computes the same function.
     """
-    check_type("embed_from_spacy", "embed", embed, Model, advice=_EMBED)
     hashes, extractors = find_nodes(embed, HASH_EMBED), find_nodes(embed, EXTRACT_FEATURES)
     attrs = extractors[0].attrs["columns"] if extractors else []
     settings: dict[str, Any] = {
@@ -86,10 +83,8 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
     RETURNS (EmbedModel): The new layer.
 
-    Raises TypeError if it isn't a Model.
     Raises ValueError if its settings or features aren't supported by spaCy's layer.
     """
-    check_type("embed_to_spacy", "embed", embed, Model, advice=_EMBED)
     hashes = find_nodes(embed, HASH_NAME)
     if features := list(model_features(embed)):
         raise ValueError(
@@ -136,10 +131,8 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
         component, model.get_ref("encode").
     RETURNS (EncoderModel): The new layer.
 
-    Raises TypeError if it isn't a Model.
     Raises ValueError if it isn't a spacy.MaxoutWindowEncoder.v2.
     """
-    check_type("encoder_from_spacy", "encoder", encoder, Model, advice=_ENCODE)
     maxouts, windows = find_nodes(encoder, MAXOUT), find_nodes(encoder, EXPAND_WINDOW)
     settings: dict[str, Any] = {}
     if maxouts and windows:
@@ -165,10 +158,8 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     encoder (Model[list[Floats2d], list[Floats2d]]): The layer.
     RETURNS (EncoderModel): The new layer.
 
-    Raises TypeError if it isn't a Model.
     Raises ValueError if it isn't our MaxoutWindowEncoder.
     """
-    check_type("encoder_to_spacy", "encoder", encoder, Model, advice=_ENCODE)
     if encoder.name != MAXOUT_WINDOW_ENCODER:
         raise ValueError(
             f"Expected the model of a MaxoutWindowEncoder.v1, was given '{encoder.name}'. {_ENCODE}"

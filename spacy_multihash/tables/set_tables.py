@@ -10,7 +10,6 @@ from spacy.tokens import Doc
 from spacy.util import logger, minibatch
 from thinc.api import Model, to_numpy
 
-from ..common.checks import check_type
 from ..common.nodes import forget_weights
 from ..common.types import NgramLayer
 from ..corpus.training import training_docs
@@ -106,13 +105,9 @@ def set_tables(model: Model, tables: Tables) -> None:
     model (Model): The embedding, or a model that contains it.
     tables (Tables): A table for each lookup. Other tables are ignored.
 
-    Raises TypeError for wrong types, and ValueError if the model has no MultiEmbed or other lookup,
-    or if a table is missing, has no symbols, or has a symbol twice. Errors change nothing.
+    Raises ValueError if the model has no MultiEmbed or other lookup, or if a table is missing, has
+    no symbols, or has a symbol twice. Errors change nothing.
     """
-    advice = "Give a component's model, nlp.get_pipe(NAME).model."
-    check_type("set_tables", "model", model, Model, advice=advice)
-    advice = "Make them with make_tables, or read_tables from a file."
-    check_type("set_tables", "tables", tables, Tables, advice=advice)
     check_tables(model, tables)
     symbols_of = {
         name: Symbols.from_ordered(tables.tables[name].keys) for name in lookup_names(model)

@@ -5,10 +5,7 @@ from typing import Any
 
 import numpy
 import pytest
-import spacy
-from thinc.api import noop
 
-from spacy_multihash import Tables, find_tables, find_weighted, set_tables
 from spacy_multihash.common.checks import (
     are_whole,
     check_choice,
@@ -21,7 +18,6 @@ from spacy_multihash.common.checks import (
     check_unit,
     check_whole,
 )
-from spacy_multihash.corpus.read import read_docs
 
 NO_NUMBERS = ["2", True, False, None, [2], "", numpy.bool_(True)]
 OWNERS = ["NORM", "SHAPE"]
@@ -108,21 +104,3 @@ def test_lists_of_whole_numbers_pass_and_no_others() -> None:
     bad: list[Any] = [[0], [1, 6], ["1"], [True], [1.0], "12", b"12", 2, None, {1: 2}]
     assert [are_whole(values, 1, 5) for values in good] == [True] * len(good)
     assert [are_whole(values, 1, 5) for values in bad] == [False] * len(bad)
-
-
-NLP: Any = spacy.blank("en")
-NO_TABLES: Any = {}
-NAME: Any = "model"
-WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: set_tables(NLP, Tables({})), "model must be a Model, was: English. .*get_pipe"),
-    (lambda: set_tables(noop(), NO_TABLES), "tables must be a Tables, was: dict. .*read_tables"),
-    (lambda: find_tables(NAME), "nlp must be a Language, was: str. .*spacy.load"),
-    (lambda: find_weighted(NAME), "nlp must be a Language, was: str. .*spacy.load"),
-    (lambda: read_docs("x.spacy", NLP), "vocab must be a Vocab, was: English. .*nlp.vocab"),
-]
-
-
-@pytest.mark.parametrize(("call", "message"), WRONG)
-def test_functions_refuse_other_types(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(TypeError, match=message):
-        call()

@@ -568,13 +568,12 @@ def test_real_pipeline_predicts_the_same(english: Language, shared: Path, tmp_pa
 @pytest.mark.parametrize(
     ("given", "settings", "message"),
     [
-        ("en_core_web_md", {}, "nlp must be a Language, was: str. .*spacy.load"),
         (spacy.blank("en"), {"keep_ner": "no"}, "accelerate: keep_ner must be"),
         (spacy.blank("en"), {"texts": "Anna"}, "texts must be a list of texts, was: 'Anna'"),
     ],
 )
 def test_refusals(given: Any, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises(ValueError, match=message):
         accelerate(given, **settings)
 
 

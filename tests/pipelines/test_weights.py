@@ -150,13 +150,12 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (encoder_from_spacy, OURS_ENCODER, ENCODER),
     (encoder_from_spacy, MishWindowEncoder(8, 1, 2), ENCODER),
     (encoder_to_spacy, MaxoutWindowEncoder(8, 1, 3, 2), "of a MaxoutWindowEncoder.v1, was"),
-    *((f, "tok2vec", f"{f.__name__}: .* must be a Model, was: str. .*get_ref") for f in CONVERTERS),
 ]
 
 
 @pytest.mark.parametrize(("convert", "given", "message"), REFUSED)
 def test_refusals(convert: Any, given: Any, message: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises(ValueError, match=message):
         convert(given)
     if given in OTHERS:
         with pytest.raises(ValueError, match=message):
