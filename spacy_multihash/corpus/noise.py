@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Callable, NamedTuple, Optional, Union
+from typing import Callable, Optional, Union
 
 import numpy
 from spacy.attrs import LENGTH, NORM, SPACY
@@ -20,17 +20,6 @@ from .read import read_docs
 
 MASK = "¶"
 MASK_SHARE = 0.2
-
-
-class Changes(NamedTuple):
-    """The changes of a text with N visible characters: M of them change.
-
-    at (numpy.ndarray): Which visible characters change, (M,) int64.
-    into (numpy.ndarray): The code points of their replacements, (M,) uint32.
-    """
-
-    at: numpy.ndarray
-    into: numpy.ndarray
 
 
 @dataclass(frozen=True)
@@ -52,16 +41,15 @@ class CharNoise:
     mask_share: float = MASK_SHARE
     mask: str = MASK
 
-    def draw(self, size: int, generator: numpy.random.Generator) -> Changes:
-        """Draw the changes of a text with `size` visible characters."""
-        at = numpy.flatnonzero(generator.random(size) < self.level)
+    def change(self, text: str, generator: numpy.random.Generator) -> str:
+        """Change characters of a text. The result has the same length."""
+        codes = _codes(text)
+        visible = numpy.flatnonzero(~numpy.strings.isspace(codes.view("<U1")))
+        at = visible[generator.random(len(visible)) < self.level]
         into = _codes(self.alphabet)[generator.integers(len(self.alphabet), size=len(at))]
         into[generator.random(len(at)) < self.mask_share] = ord(self.mask)
-        return Changes(at, into)
-
-    def change(self, text: str, generator: numpy.random.Generator) -> str:
-        """Draw and make changes of a text. The result has the same length."""
-        return apply_changes(text, self.draw(count_visible(text), generator))
+        codes[at] = into
+        return codes.tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def read_alphabet(path: Union[str, Path], mask: str = MASK) -> str:
@@ -77,18 +65,6 @@ def read_alphabet(path: Union[str, Path], mask: str = MASK) -> str:
             "noise has none to draw from. Check the path, or choose another mask."
         )
     return "".join(characters)
-
-
-def count_visible(text: str) -> int:
-    """Count the characters of a text that aren't whitespace."""
-    return int(_visible(_codes(text)).sum())
-
-
-def apply_changes(text: str, changes: Changes) -> str:
-    """Apply changes to a text with the number of visible characters that they were drawn for."""
-    codes = _codes(text)
-    codes[numpy.flatnonzero(_visible(codes))[changes.at]] = changes.into
-    return codes.tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def with_text(doc: Doc, text: str) -> Doc:
@@ -108,22 +84,21 @@ def with_text(doc: Doc, text: str) -> Doc:
     return copied
 
 
-def noisy_example(example: Example, noise: CharNoise, generator: numpy.random.Generator) -> Example:
+def noisy_example(example: Example, noise: CharNoise, seed: int) -> Example:
     """Copy an example with the same noise in the predicted and the gold doc.
 
     Tokens and annotation stay the same. Raises ValueError if the two texts differ in more than
     whitespace.
     """
     texts = [doc.text for doc in (example.x, example.y)]
-    sizes = list(map(count_visible, texts))
+    sizes = [sum(map(len, text.split())) for text in texts]
     if sizes[0] != sizes[1]:
         raise ValueError(
             f"{CHAR_NOISE}: expected the same characters in the predicted and the gold doc of an "
             f"example, found {sizes[0]} and {sizes[1]} visible ones, in {texts[1][:80]!r}. "
             "Correct the example, or put the augmenter ahead of what changes its text."
         )
-    changes = noise.draw(sizes[0], generator)
-    predicted, gold = (apply_changes(text, changes) for text in texts)
+    predicted, gold = (noise.change(text, numpy.random.default_rng(seed)) for text in texts)
     return Example(with_text(example.x, predicted), with_text(example.y, gold))
 
 
@@ -177,9 +152,9 @@ def make_char_noise_v1(
         if keep_original or not is_noisy:
             yield example
         if is_noisy:
-            generator = numpy.random.default_rng(random.getrandbits(64))
-            for _ in range(copies):
-                yield noisy_example(example, noise(), generator)
+            seed = random.getrandbits(64)
+            for copy in range(copies):
+                yield noisy_example(example, noise(), seed + copy)
 
     return augment
 
@@ -194,8 +169,3 @@ def _check_alphabet(alphabet: object, mask: str) -> None:
 def _codes(text: str) -> numpy.ndarray:
     """Return the code points of a text, (len(text),) uint32, as a new array."""
     return numpy.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").copy()
-
-
-def _visible(codes: numpy.ndarray) -> numpy.ndarray:
-    """Return which code points aren't whitespace, (N,) bool."""
-    return ~numpy.strings.isspace(codes.view("<U1"))

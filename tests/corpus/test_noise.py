@@ -99,7 +99,7 @@ def test_tokens_and_gold_annotation_stay(
         ents=[f"B-{tag}" if tag else "O" for tag in tags] if tags else None,
     )
     example = Example(NLP.make_doc(text), clean)
-    noisy = noisy_example(example, CharNoise(level, "a😀\u0301\0."), rng(seed))
+    noisy = noisy_example(example, CharNoise(level, "a😀\u0301\0."), seed)
     for before, after in ((example.x, noisy.x), (example.y, noisy.y)):
         assert [t.idx for t in after] == [t.idx for t in before]
         assert [t.whitespace_ for t in after] == [t.whitespace_ for t in before]
@@ -116,7 +116,7 @@ def test_tokens_of_predicted_and_gold_doc_may_differ() -> None:
         NLP.vocab, words=["can", "not", "\n", "U.", "S."], ents=["O", "O", "O", "B-X", "I-X"]
     )
     met = Doc(NLP.vocab, words=["cannot", "U.S."], spaces=[True, False])
-    noisy = noisy_example(Example(met, gold), CharNoise(0.9, ALPHABET), rng())
+    noisy = noisy_example(Example(met, gold), CharNoise(0.9, ALPHABET), 0)
     assert [len(token) for token in noisy.x] == [6, 4]
     assert noisy.y[2].text == "\n"
     visible = ["".join(doc.text.split()) for doc in (noisy.x, noisy.y)]
@@ -161,7 +161,7 @@ def test_every_annotation_of_a_doc_is_kept() -> None:
 def test_example_of_two_texts_is_refused() -> None:
     example = Example(NLP.make_doc("ab c"), NLP.make_doc("abcd"))
     with pytest.raises(ValueError, match=r"found 3 and 4 visible ones, in 'abcd'"):
-        noisy_example(example, CharNoise(0.1, ALPHABET), rng())
+        noisy_example(example, CharNoise(0.1, ALPHABET), 0)
 
 
 def test_share_of_docs_gets_noise_and_copies() -> None:
