@@ -16,7 +16,6 @@ from thinc.api import Model
 from thinc.types import Floats2d
 
 from .common.checks import is_whole
-from .common.nodes import find_nodes
 from .common.registered import REPORT_MULTI_EMBED
 from .compute.hashing import spacy_seeds
 from .embed.architectures import build_multi_hash_embed_v1, lookup_columns
@@ -103,18 +102,16 @@ def make_set_attr(
         a MessagePack map {attribute: {id of a symbol: row}}, with rows from 1.
     component (str): Name of the component that has the MultiEmbed.
     attr (str): What to set: "tables".
-    layer (Optional[str]): Name of the layer in the component, or a reference to it: "multiembed".
+    layer (Optional[str]): Ignored. All lookups in the component get their tables.
 
-    Raises ValueError if attr isn't "tables", or if there's no such component or layer. The callback
-    raises errors like `read_tables`.
+    Raises ValueError if attr isn't "tables", or if there's no such component. The callback raises
+    errors like `read_tables`.
     """
     if attr != "tables":
         raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, was: {attr!r}.")
 
     def set_attr(nlp: Language) -> Language:
         model = find_multi_embed(nlp, component)
-        if layer is not None:
-            model = _find_layer(model, layer, component)
         if keeps_tables(nlp, component, model):
             return nlp
         set_tables(model, _read_tables(Path(path)))
@@ -129,13 +126,7 @@ def _read_tables(path: Path) -> Tables:
     rows_of = message.values() if isinstance(message, dict) else ()
     if not rows_of or not all(isinstance(rows, dict) for rows in rows_of):
         return parse_tables(path, message)  # not {attribute: {id: row}}, as the script writes it
-    try:
-        return _tables_from_rows(message)
-    except ValueError as error:
-        raise ValueError(
-            f"The file of tables {path} cannot be used: {error} Make it again with unk = 0, "
-            "or with: python -m spacy multihash init-tables CONFIG OUTPUT"
-        ) from error
+    return _tables_from_rows(message)
 
 
 def _tables_from_rows(tables: Mapping[str, Mapping[int, int]]) -> Tables:
@@ -160,15 +151,3 @@ def _table_from_rows(attr: str, rows: Mapping[int, int]) -> Table:
         )
     keys = numpy.array(sorted(rows, key=rows.__getitem__), dtype="uint64")
     return Table(keys, numpy.zeros(len(keys), dtype="uint64"))
-
-
-def _find_layer(model: Model, layer: str, component: str) -> Model:
-    if model.has_ref(layer):
-        return model.get_ref(layer)
-    found = find_nodes(model, layer)
-    if len(found) != 1:
-        raise ValueError(
-            f"set_attr expected one layer '{layer}' in component '{component}', found "
-            f"{len(found)}. The MultiEmbed of the report's name is called '{LAYER}'."
-        )
-    return found[0]

@@ -231,11 +231,11 @@ def test_set_attr_keeps_the_tables_of_a_trained_component(tmp_path: Path) -> Non
     assert_array_equal(nlp("Anna met rain").tensor, first("Anna met rain").tensor)
 
 
-def set_tables_of(path: Path, layer: str | None = None) -> Language:
+def set_tables_of(path: Path) -> Language:
     nlp = spacy.blank("en")
     embed = {"@architectures": "spacy.MultiEmbed.v1", "attrs": ATTRS, "width": 8, "unk": 0}
     nlp.add_pipe("tok2vec", config={"model": embed})
-    return make_set_attr(path, "tok2vec", "tables", layer)(nlp)
+    return make_set_attr(path, "tok2vec", "tables", None)(nlp)
 
 
 def test_set_attr_reads_the_file_of_the_reports_own_script(tmp_path: Path) -> None:
@@ -268,10 +268,6 @@ def of_settings(**settings: Any) -> Callable[[Path], Any]:
     return lambda folder: build_report_multi_embed_v1(["NORM"], 8, **{"unk": 0, **settings})
 
 
-def of_layer(folder: Path) -> None:
-    set_tables_of(write_report_tables(folder / "x.tables"), "x")
-
-
 ROWS = "rows of {} symbols must be 1 to {}, each once"
 WHOLE = "NORM.* must map ids .* to rows, both whole numbers, has "
 NO_FILE = "train.tables is not a file of tables"
@@ -285,7 +281,6 @@ REFUSED: list[tuple[Callable[[Path], Any], str]] = [
     *((of_file(tables), NO_FILE) for tables in ({}, {"NORM": 3})),
     (of_settings(unk=5), "unk must be 0, was: 5"),
     (of_settings(tables={"NORM": {17: 2, 18: 3}}), ROWS.format(2, 2)),
-    (of_layer, "expected one layer 'x' in component 'tok2vec', found 0"),
     (lambda _: make_set_attr(Path("x"), "tok2vec", "x", "m"), "attr = 'tables' of a MultiE.*: 'x'"),
 ]
 
