@@ -1,7 +1,7 @@
 """Join and split the arrays of docs."""
 
 from collections.abc import Sequence
-from itertools import accumulate, zip_longest
+from itertools import accumulate
 from typing import Optional
 
 import numpy
@@ -19,12 +19,18 @@ EncoderModel = Model[list[Floats2d], list[Floats2d]]
 def join_docs(ops: Ops, arrays: Sequence[Array], width: int) -> tuple[Array, numpy.ndarray]:
     """Concatenate the arrays of docs: (N, width) float32 contiguous.
 
-    Also returns the lengths of non-empty docs, (D,) int64 on the host.
+    Also returns the lengths of non-empty docs, (D,) int64 on the host. Raises ValueError if the
+    arrays have another width.
     """
     lengths = numpy.array([len(array) for array in arrays if len(array)], dtype="int64")
     if len(arrays) == 0:
         return ops.alloc2f(0, width), lengths
     joined = arrays[0] if len(arrays) == 1 else ops.xp.concatenate(arrays)
+    if joined.shape[1] != width:
+        raise ValueError(
+            f"Expected vectors of tokens of width {width}, was given {joined.shape[1]}. Build the "
+            "encoder with the width of the layers around it."
+        )
     return ops.as_contig(joined, dtype="float32"), lengths
 
 
@@ -54,17 +60,3 @@ def encode_at_once(
 
     in_parts_of_docs(encode, lengths)
     return Y
-
-
-def check_shapes(
-    model: Model, what: str, arrays: Sequence[Array], expected: list[tuple[int, ...]]
-) -> None:
-    """Raise ValueError if the array of a doc has another shape than expected, or is missing."""
-    shapes = [array.shape for array in arrays]
-    if shapes != expected:
-        pairs = zip_longest(shapes, expected, fillvalue="no array")
-        doc, (was, wanted) = next((doc, pair) for doc, pair in enumerate(pairs) if len({*pair}) > 1)
-        raise ValueError(
-            f"Layer '{model.name}' expects {what} of shape {wanted} for doc {doc}, was given "
-            f"{was}. Build it with the width of the layers around it."
-        )

@@ -6,6 +6,7 @@ from typing import NamedTuple, Optional, cast
 
 from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d
+from thinc.util import ArrayInfo
 
 from ..common.nodes import LINEAR, Pinned, no_backprop
 from ..common.types import Array
@@ -13,7 +14,7 @@ from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Cache, Docs, Layer, backward
 from ..compute.maxout import forward as maxout_forward
 from ..compute.maxout_norm import gradients
-from .docs import EncoderModel, check_shapes, encode_at_once, join_docs, split_docs
+from .docs import EncoderModel, encode_at_once, join_docs, split_docs
 
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
@@ -105,7 +106,6 @@ def forward(
 ) -> tuple[list[Floats2d], Callable]:
     """Compute all convolutions, and return the last pass's result."""
     if not is_train:
-        _check_input(model, Xs)
         Y, lengths = join_docs(model.ops, Xs, model.get_dim("nI"))
         layers = [step.layer for step in _steps(model)]
         at_once = encode_at_once(Y, layers, lengths, pad=False)
@@ -114,10 +114,11 @@ def forward(
                 Y, _ = maxout_forward(Y, layer, Docs(lengths))
         return split_docs(Y if at_once is None else at_once, Xs), no_backprop(NAME)
     passes, backprop_passes = begin_passes(model, Xs)
+    Y_info = ArrayInfo.from_array(passes[-1])
 
     def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
-        check_shapes(model, "a gradient", dYs, [(len(X), model.get_dim("nO")) for X in Xs])
         d_last = join_docs(model.ops, dYs, model.get_dim("nO"))[0]
+        Y_info.check_consistency(d_last)
         return backprop_passes([None] * (len(passes) - 1) + [d_last])
 
     return split_docs(passes[-1], Xs), backprop
@@ -157,7 +158,6 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d
     gradient of each pass, (N, nO) float32, or None if a pass has none. It returns the gradients of
     the input, [(len(doc), nI) float32].
     """
-    _check_input(model, Xs)
     ops, rate, steps = model.ops, model.attrs["dropout_rate"], _steps(model)
     X, lengths = join_docs(ops, Xs, model.get_dim("nI"))
     docs = Docs(lengths)
@@ -233,10 +233,6 @@ def _gradients(step: Step) -> tuple[Array, Array, Optional[Array], Optional[Arra
 
 def _columns(model: EncoderModel) -> int:
     return 2 * model.attrs["window_size"].value + 1
-
-
-def _check_input(model: EncoderModel, Xs: list[Floats2d]) -> None:
-    check_shapes(model, "an input", Xs, [(len(X), model.get_dim("nI")) for X in Xs])
 
 
 def _identity_init(C: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:

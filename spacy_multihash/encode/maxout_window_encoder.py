@@ -5,6 +5,7 @@ from typing import Optional
 
 from thinc.api import Model
 from thinc.types import Floats2d
+from thinc.util import ArrayInfo
 
 from ..common.nodes import Pinned, no_backprop
 from ..common.types import Array
@@ -12,7 +13,7 @@ from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Cache, Docs, Layer, backward
 from ..compute.maxout import forward as maxout_forward
 from ..compute.maxout_norm import MaxoutNorm, gradients, parameters
-from .docs import EncoderModel, check_shapes, encode_at_once, join_docs, split_docs
+from .docs import EncoderModel, encode_at_once, join_docs, split_docs
 
 NAME = "maxout_window_encoder"
 
@@ -56,7 +57,6 @@ def forward(
     unused rows are left out.
     """
     nO, depth, window = model.get_dim("nO"), len(model.layers), model.attrs["window_size"].value
-    check_shapes(model, "an input", Xs, [(len(X), nO) for X in Xs])
     X, lengths = join_docs(model.ops, Xs, nO)
     layers = [Layer(*parameters(layer), window=window, residual=True) for layer in model.layers]
     at_once = None if is_train else encode_at_once(X, layers, lengths, pad=True)
@@ -75,10 +75,11 @@ def forward(
         Y, cache = maxout_forward(rows, layer, docs, mask=mask, is_train=is_train)
         caches.append((rows, cache, mask))
         rows = Y
+    Y_info = ArrayInfo.from_array(rows)
 
     def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
-        check_shapes(model, "a gradient", dYs, [X.shape for X in Xs])
         dY = model.ops.xp.concatenate([model.ops.alloc2f(1, nO), join_docs(model.ops, dYs, nO)[0]])
+        Y_info.check_consistency(dY)
         steps = zip(model.layers, layers, shapes, caches, strict=True)
         for node, layer, docs, (X, cache, mask) in reversed(list(steps)):
             dY = backward(dY, X, layer, docs, cache, gradients(node), mask=mask)
