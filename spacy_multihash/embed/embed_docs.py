@@ -8,6 +8,7 @@ import numpy
 from spacy.attrs import ORTH
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 from thinc.api import Dropout, Model, chain, concatenate, ragged2list, with_array
 from thinc.layers.dropout import forward as thinc_dropout
 from thinc.types import Floats2d, Ragged
@@ -26,7 +27,7 @@ from .read_vectors import NAME as READ_VECTORS
 from .read_vectors import key_attrs_in, keys_of
 from .unique_tokens import Column, UniqueTokens
 from .vector_tables import VOCAB
-from .with_token_types import with_token_types
+from .with_token_types import VectorAttrs, with_token_types
 
 FLORET = "floret"  # the mode of spaCy's tables of n-grams
 
@@ -91,10 +92,13 @@ def embed_docs(
         **_pinned_bags(with_bags, reduce=reduce, count_repeats=count_repeats),
         **_pinned_vectors(vectors),
     }
-    vector_attrs = None if vectors is None else partial(key_attrs_in, keys=keys_of(vectors))
+    vector_attrs: Optional[VectorAttrs] = None
+    if vectors is not None:
+        vector_attrs = partial(key_attrs_in, keys=keys_of(vectors))
     if include_static_vectors:
         static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
         vectors = cast(Model[list[Doc], Ragged], static)
+        vector_attrs = static_attrs
     if vectors is not None:
         embed = concatenate(embed, cast(DocsLayer, vectors))
     # Concatenated rows are as wide as their tables, which are read at initialization.
@@ -113,7 +117,6 @@ def embed_docs(
             width,
             attrs=[column for column in columns if isinstance(column, int)],
             features=[feature for feature in features if feature is not None],
-            vector_attr=ORTH if include_static_vectors else None,
             vector_attrs=vector_attrs,
             names=names,
         ),
@@ -162,6 +165,11 @@ def _pinned_bags(with_bags: list[bool], **settings: Union[str, bool]) -> dict[st
 
 
 # Static vectors, and dropout
+
+
+def static_attrs(vocab: Vocab) -> list[int]:
+    """List the attribute by which the vocab's own table finds vectors."""
+    return [getattr(vocab.vectors, "attr", ORTH)]
 
 
 def require_vectors(static_vectors: DocsLayer) -> DocsLayer:

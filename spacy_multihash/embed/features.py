@@ -357,8 +357,8 @@ def read_extension(
     Returns the symbols of each distinct value, as uint64 in ascending order, and the number of each
     token's value, (N,) uint64.
 
-    Raises ValueError if the attribute isn't registered, its getter fails, or a value has the wrong
-    type. Errors name the attribute and the token.
+    Raises ValueError if the attribute isn't registered, or a value has the wrong type. Errors name
+    the attribute and the token.
     """
     numbers: dict[bytes, int] = {}
     value_of = [
@@ -383,47 +383,29 @@ def extension_texts(doc: Any, feature: Feature) -> Iterator[list[str]]:  # noqa:
                 f'{where}, is not registered. Call Token.set_extension("{name}", ...) before the '
                 "pipeline is used: in the code that --code names, or in the component that sets it."
             )
-        try:
-            value = token._.get(name)
-        except Exception as error:
-            raise ValueError(
-                f"{where}: its getter failed with {type(error).__name__}: {error}. Mend the "
-                f"getter, or leave {feature.name} out of the config's embedding layer."
-            ) from error
+        value = token._.get(name)
         is_bag = isinstance(value, (list, tuple, set, frozenset))
-        texts = [_text(item) for item in (value if is_bag else [value])]
-        if None in texts:
-            types = [type(item).__name__ for item in ([*value] if is_bag else [value])]
-            raise ValueError(
-                f"{where}, must be a string, a number, True, False or None, or a list or set of "
-                f"them, of no more digits than Python prints and of characters that UTF-8 can "
-                f"write; it has a value of the type {types[texts.index(None)]}. Set another value, "
-                f"or leave {feature.name} out of the config's embedding layer."
-            )
-        yield texts if feature.repeats else list(dict.fromkeys(texts))  # type: ignore[arg-type,misc]
+        texts = [_text(item, where) for item in (value if is_bag else [value])]
+        yield texts if feature.repeats else list(dict.fromkeys(texts))
 
 
-def _text(value: object) -> Optional[str]:
-    """Write a value as a unique text.
-
-    Returns None if the type is wrong, or the value can't be written.
-    """
-    try:
-        if isinstance(value, str):
-            text = str.__str__(value)
-            text.encode()  # a lone surrogate can't be encoded
-            return text
-        if isinstance(value, numpy.generic):
-            value = value.item()
-        if value is None or isinstance(value, bool):
-            return f"{NO_STRING}{value!r}"
-        if isinstance(value, Integral):
-            return f"{NO_STRING}{int(value)}"
-        if isinstance(value, Real):
-            return f"{NO_STRING}{float(value)!r}"
-    except (OverflowError, ValueError):
-        pass
-    return None
+def _text(value: object, where: str) -> str:
+    """Write a value as a unique text. Raises ValueError for values of other types."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return f"{NO_STRING}{value!r}"
+    if isinstance(value, Integral):
+        return f"{NO_STRING}{int(value)}"
+    if isinstance(value, Real):
+        return f"{NO_STRING}{float(value)!r}"
+    raise ValueError(
+        f"{where}, must be a string, a number, True, False or None, or a list or set of them; it "
+        f"has a value of the type {type(value).__name__}. Set another value, or leave the "
+        "attribute out of the config's embedding layer."
+    )
 
 
 class ConstantFeatures:

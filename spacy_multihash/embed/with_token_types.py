@@ -33,7 +33,6 @@ def with_token_types(
     nO: int,
     *,
     attrs: list[int],
-    vector_attr: Optional[int] = None,
     features: Sequence[Feature] = (),
     vector_attrs: Optional[VectorAttrs] = None,
     names: Sequence[str] = (),
@@ -50,11 +49,9 @@ def with_token_types(
     layer (DocsLayer): Takes a list with one DocLike of U tokens, and gives (U, W).
     nO (int): Width of the vectors, W.
     attrs (list[int]): The attributes that the layer reads.
-    vector_attr (int or None): The attribute by which the layer finds static vectors if the vocab's
-        vectors name none: ORTH in spaCy. None if the layer reads no static vectors.
     features (Sequence[Feature]): The features beyond spaCy's attributes that the layer reads.
-    vector_attrs (VectorAttrs or None): Lists the attributes by which the layer finds the vectors of
-        several tables, in a vocab. None if the layer reads no tables.
+    vector_attrs (VectorAttrs or None): Lists the attributes by which the layer finds static vectors
+        in a vocab. None if the layer reads none.
     names (Sequence[str]): The names of attributes and features that are expected to vary. Training
         warns if they don't.
     """
@@ -65,7 +62,7 @@ def with_token_types(
         bound(forward, reads),
         init=partial(init, reads),
         layers=[layer],
-        attrs={"attrs": Pinned(attrs), "vector_attr": vector_attr},
+        attrs={"attrs": Pinned(attrs)},
         dims={"nO": nO},
     )
 
@@ -117,9 +114,6 @@ def _find_unique(
 ) -> tuple[UniqueTokens, numpy.ndarray]:
     """Find the unique tokens of a batch, and each token's index, (N,) int32."""
     attrs = list(model.attrs["attrs"].value)
-    vector_attr = model.attrs["vector_attr"]
-    if vector_attr is not None:
-        attrs.append(getattr(docs[0].vocab.vectors, "attr", vector_attr))
     if reads.vector_attrs is not None:
         attrs += reads.vector_attrs(docs[0].vocab)
     return find_unique(docs, attrs, reads.features)

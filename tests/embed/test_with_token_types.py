@@ -11,6 +11,7 @@ from thinc.types import Ints1d, Ragged
 
 from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.embed import unique_tokens
+from spacy_multihash.embed.embed_docs import static_attrs
 from spacy_multihash.layers import (
     TableEmbed,
     distinct_rows,
@@ -118,7 +119,7 @@ def tables_of(model: Model) -> list[Model]:
     return [node for node in model.walk() if node.name == "table_embed"]
 
 
-def seen_types(vector_attr: Union[int, None], docs: list[FakeDoc]) -> Any:
+def seen_types(docs: list[FakeDoc], *, has_vectors: bool) -> Any:
     """Give what the inner layer is called with."""
     seen: list[Any] = []
 
@@ -127,13 +128,15 @@ def seen_types(vector_attr: Union[int, None], docs: list[FakeDoc]) -> Any:
         lengths: Ints1d = model.ops.asarray1i([len(types[0])])
         return Ragged(model.ops.alloc2f(len(types[0]), 1), lengths), lambda d: []
 
-    with_token_types(Model("spy", forward), 1, attrs=[B, A], vector_attr=vector_attr).predict(docs)
+    vector_attrs = static_attrs if has_vectors else None
+    layer = with_token_types(Model("spy", forward), 1, attrs=[B, A], vector_attrs=vector_attrs)
+    layer.predict(docs)
     (types,) = seen
     return types
 
 
 def test_inner_layer_sees_each_distinct_token_once() -> None:
-    types = seen_types(None, fake_docs(DOCS["repeated tokens"]))
+    types = seen_types(fake_docs(DOCS["repeated tokens"]), has_vectors=False)
     assert sorted(types.to_array([A, B]).tolist()) == [[1, 2], [4, 5]]
     assert sorted(types.to_array(A).tolist()) == [1, 4]
     assert types.to_array([B]).shape == (2, 1)
@@ -142,8 +145,8 @@ def test_inner_layer_sees_each_distinct_token_once() -> None:
 
 def test_types_differ_in_the_key_of_their_static_vector() -> None:
     docs = fake_docs([[(1, 2, 3), (1, 2, 4), (1, 2, 3)]])
-    assert len(seen_types(None, docs)) == 1
-    types = seen_types(99, docs)  # 99 is for vectors that name no attribute
+    assert len(seen_types(docs, has_vectors=False)) == 1
+    types = seen_types(docs, has_vectors=True)
     assert sorted(types.to_array(KEY).tolist()) == [3, 4]
     assert types.vocab is docs[0].vocab
 
