@@ -16,7 +16,7 @@ from spacy.attrs import ENT_IOB, IDS, IS_SPACE, ORTH, SENT_START
 from spacy.tokens import Doc
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
-from thinc.api import get_array_module, to_numpy
+from thinc.api import to_numpy
 
 from ..common.types import Counts, DocLike
 from ..embed.features import Feature, parse_feature
@@ -25,7 +25,6 @@ from .evaluation import VERBATIM, Matching
 from .read import text_labels
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
-_BATCH = 2**14  # rows of vectors that are copied at a time
 
 
 def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
@@ -52,15 +51,7 @@ def has_vectors(vectors: Vectors, keys: numpy.ndarray) -> numpy.ndarray:
     if vectors.mode == Mode.floret:
         return numpy.ones(len(keys), dtype=bool)
     rows = to_numpy(vectors.find(keys=keys))
-    found = rows >= 0
-    places = rows[found]
-    xp = get_array_module(vectors.data)
-    there = [
-        to_numpy(vectors.data[xp.asarray(places[start : start + _BATCH])].any(axis=1))
-        for start in range(0, len(places), _BATCH)
-    ]
-    found[found] = numpy.concatenate([numpy.zeros(0, dtype=bool), *there])
-    return found
+    return (rows >= 0) & to_numpy(vectors.data.any(axis=1))[rows]
 
 
 @dataclass
@@ -99,10 +90,17 @@ class SplitCounts:
         names = [each.name for each in fields(self)]
         return SplitCounts(*(getattr(self, name) + getattr(other, name) for name in names))
 
-    def count_sentences(self, doc: Doc, wanted: Optional[AbstractSet[int]]) -> None:
-        """Count the sentences of a doc, or only the wanted hashes."""
-        words, spaces, marks = doc.to_array([ORTH, IS_SPACE, SENT_START]).T  # (N,) each
-        self.docstart += int((words == doc.vocab.strings[DOCSTART]).sum())
+    def count_sentences(
+        self,
+        words: numpy.ndarray,
+        spaces: numpy.ndarray,
+        marks: numpy.ndarray,
+        wanted: Optional[AbstractSet[int]],
+    ) -> None:
+        """Count the sentences of a doc, or only the wanted hashes.
+
+        words, spaces, marks (numpy.ndarray): ORTH, IS_SPACE and SENT_START of tokens, (N,) each.
+        """
         starts = numpy.flatnonzero(marks[1:] == 1) + 1
         for ids, are_spaces in zip(
             numpy.split(words, starts), numpy.split(spaces, starts), strict=True
@@ -144,9 +142,11 @@ def count_split(
         counts.labels.update(ent.label_ for ent in ents)
         counts.entities.update(map(matching.key, ents))
         counts.cats.update(text_labels(doc.cats))
-        words.update(count_symbols([doc], {"ORTH": ORTH})["ORTH"])
-        counts.missing += int((doc.to_array(ENT_IOB) == 0).sum())
-        counts.count_sentences(doc, wanted)
+        orths, ent_iobs, spaces, marks = doc.to_array([ORTH, ENT_IOB, IS_SPACE, SENT_START]).T
+        words.update(orths.tolist())
+        counts.missing += int((ent_iobs == 0).sum())
+        counts.docstart += int((orths == vocab.strings[DOCSTART]).sum())
+        counts.count_sentences(orths, spaces, marks, wanted)
     counts.words.update({vocab.strings[word]: count for word, count in words.items()})
     return counts
 
