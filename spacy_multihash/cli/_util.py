@@ -27,6 +27,7 @@ from ..common.files import (
     replacing_folder,
     standard_stream,
 )
+from ..corpus.shards import DOCS
 from ..scale.workers import Here, Processes, Workers
 from ..vectors.compressed import CompressedVectors, is_compressed
 from ..vectors.files import source_path
@@ -41,7 +42,6 @@ WORKERS = typer.Option(
 )
 DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, to use its workers")
 # The suffix of corpus files.
-_CORPUS = ".spacy"
 # The files of a folder that a command may replace: a pipeline, or a vocab with vectors.
 _OURS = (("meta.json", "config.cfg"), ("vectors", "strings.json"))
 
@@ -258,7 +258,7 @@ def check_file_output(
         return
     target = path.resolve()
     for source in (source_path(source).resolve() for source in inputs if source):
-        if target == source or (path.suffix == _CORPUS and source in target.parents):
+        if target == source or (path.suffix == DOCS and source in target.parents):
             raise ValueError(f"{name} can't be {path}: the command has another use for {source}.")
     if path.exists() and not force:
         raise ValueError(f"{path} exists. Give another {name}, or --force to replace it.")

@@ -30,10 +30,10 @@ from ..corpus.convert import (
     split_items,
 )
 from ..corpus.read import text_labels, write_corpora
+from ..corpus.shards import DOCS
 from ..corpus.texts import CsvLayout
 from ._util import check_file_output, check_writable, failing, msg, show_table
 
-SUFFIX = ".spacy"
 SHOWN_LINES = 3
 DEFAULT = Reading()
 # What happens to lines with these problems. Lines with any other problem are left out.
@@ -215,9 +215,9 @@ def _parse_shares(text: str) -> list[float]:
 
 def _check_file(output: Path, *, force: bool) -> None:
     """Check that a file can be written, before reading a long file."""
-    if output.suffix != SUFFIX or output.is_dir():
+    if output.suffix != DOCS or output.is_dir():
         raise ValueError(
-            f"Expected as OUTPUT the name of a {SUFFIX} file, was: {output}. To write a folder "
+            f"Expected as OUTPUT the name of a {DOCS} file, was: {output}. To write a folder "
             "with train, dev and test, give --split 0.8,0.1,0.1."
         )
     check_file_output(output, "OUTPUT", force=force)
@@ -225,18 +225,18 @@ def _check_file(output: Path, *, force: bool) -> None:
 
 def _check_folder(output: Path, names: Sequence[str], *, force: bool) -> None:
     """Check that a folder of splits can be written, before reading a long file."""
-    if output.suffix == SUFFIX or output.is_file():
+    if output.suffix == DOCS or output.is_file():
         raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
     check_writable(output.resolve(), "OUTPUT")
-    there = [name for name in SPLITS if (output / f"{name}{SUFFIX}").exists()]
+    there = [name for name in SPLITS if (output / f"{name}{DOCS}").exists()]
     if there and not force:
-        files = ", ".join(f"{name}{SUFFIX}" for name in there)
+        files = ", ".join(f"{name}{DOCS}" for name in there)
         raise ValueError(f"{output} has {files}. Give another OUTPUT, or --force to replace them.")
     left = sorted(set(there) - set(names))
     if left:
         # Documents of an old test set may be in the new training set.
         raise ValueError(
-            f"{output / left[0]}{SUFFIX} is of another split, and would not be replaced. Delete "
+            f"{output / left[0]}{DOCS} is of another split, and would not be replaced. Delete "
             "it, or give another OUTPUT."
         )
 

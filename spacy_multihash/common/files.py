@@ -111,12 +111,3 @@ def keep_collector() -> Iterator[None]:
         yield
     finally:
         (gc.enable if was_on else gc.disable)()
-
-
-def unpack(message: bytes) -> Any:  # noqa: ANN401 (whatever a message holds)
-    """Unpack a message.
-
-    Raises ValueError if it's damaged, or TypeError if it has a map as a key.
-    """
-    with keep_collector():
-        return srsly.msgpack_loads(message)

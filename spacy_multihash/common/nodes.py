@@ -9,8 +9,6 @@ import srsly
 from thinc.api import Model, noop
 from thinc.model import deserialize_attr, serialize_attr
 
-from .files import unpack
-
 # Names of thinc's and spaCy's nodes. The names of our nodes are in their layers' files.
 EXPAND_WINDOW = "expand_window"
 EXTRACT_FEATURES = "extract_features"
@@ -101,7 +99,7 @@ def _serialize(_: Pinned, value: Pinned, name: str, model: Model) -> bytes:
 
 @deserialize_attr.register(Pinned)
 def _deserialize(built: Pinned, value: bytes, name: str, model: Model) -> Pinned:
-    saved = unpack(value)
+    saved = srsly.msgpack_loads(value)
     if saved != built.value:
         raise ValueError(
             f"Cannot load weights into layer {describe(model)}: it was built with "

@@ -1,6 +1,5 @@
 """Map attribute ids to rows of a table, by hashing or by lookup."""
 
-import hashlib
 import weakref
 from dataclasses import dataclass, field
 from typing import Any, Callable, Optional, cast
@@ -12,7 +11,6 @@ from thinc.model import deserialize_attr, serialize_attr
 from thinc.types import Ints1d, Ints2d
 
 from ..common.checks import MAX_SIZE, check_share, check_whole
-from ..common.files import unpack
 from ..common.nodes import PARTLY_LOADED, Pinned, bound, describe
 from ..common.registered import INIT_TABLES
 from ..common.types import Array, RowLayer
@@ -209,11 +207,6 @@ class Symbols:
         at[at == len(keys)] = 0  # past the last key: any key differs
         return ops.xp.where(keys[at] == ids, row_of[at], ops.xp.int32(UNKNOWN_ROW))
 
-    def describe(self) -> str:
-        """Describe the table for a message by its size and a digest of its content."""
-        digest = hashlib.md5(self.keys.tobytes() + self.rows.tobytes(), usedforsecurity=False)
-        return f"{len(self)} symbols (md5 {digest.hexdigest()[:8]})"
-
 
 @serialize_attr.register(Symbols)
 def _serialize(_: Symbols, value: Symbols, name: str, model: Model) -> bytes:
@@ -222,13 +215,16 @@ def _serialize(_: Symbols, value: Symbols, name: str, model: Model) -> bytes:
 
 @deserialize_attr.register(Symbols)
 def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Symbols:
-    arrays = unpack(value)
+    arrays = srsly.msgpack_loads(value)
     # Unpacked arrays are read-only views, in the byte order of the machine that wrote them.
     saved = Symbols(numpy.array(arrays["keys"], "uint64"), numpy.array(arrays["rows"], "int32"))
-    if len(present) and present.describe() != saved.describe():
+    is_same = numpy.array_equal(present.keys, saved.keys) and numpy.array_equal(
+        present.rows, saved.rows
+    )
+    if len(present) and not is_same:
         raise ValueError(
-            f"Cannot load weights into layer {describe(model)}: it holds a table of "
-            f"{present.describe()}, the weights were trained with one of {saved.describe()}. "
+            f"Cannot load weights into layer {describe(model)}: it holds a table of {len(present)} "
+            f"symbols, the weights were trained with another, of {len(saved)}. "
             "Make the tables from the corpus that the weights were trained on, "
             f"or load into a freshly built layer, which takes the table over. {PARTLY_LOADED}"
         )

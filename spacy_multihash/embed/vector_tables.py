@@ -19,7 +19,6 @@ from spacy.vocab import Vocab
 from thinc.api import get_array_module, to_numpy
 
 from ..common.checks import setting_error
-from ..common.files import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.quantization import PRECISIONS, is_rounded
@@ -142,8 +141,7 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
     folder = folder / "vocab" if (folder / "vocab").is_dir() else folder
     if (folder / "lookups.bin").is_file():
         try:
-            with keep_collector():
-                lookups = Lookups().from_disk(folder)
+            lookups = Lookups().from_disk(folder)
         except Exception as error:  # whatever a damaged file makes spaCy or srsly raise
             raise ValueError(
                 f"{_where(name)}: {folder / 'lookups.bin'} is damaged "

@@ -13,7 +13,7 @@ from spacy.util import get_model_meta, get_package_path, is_package, logger
 from spacy.vectors import Vectors
 from thinc.api import to_numpy
 
-from ..common.files import keep_collector, replacing_file, replacing_folder
+from ..common.files import replacing_file, replacing_folder
 from .compressed import TABLE, CompressedVectors, is_compressed
 from .table import ATTR_NAMES, VectorTable, check_finite, check_table, word_keys
 from .text import ends_in_number, is_text, read_text, write_text
@@ -123,8 +123,7 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
     try:
         if meta_path is not None and meta_path.is_file():
             meta = srsly.read_json(meta_path)
-        with keep_collector():
-            vectors.from_disk(folder)
+        vectors.from_disk(folder)
         keys = numpy.array(list(vectors.key2row.keys()), dtype="uint64")
         rows = numpy.array(list(vectors.key2row.values()), dtype="int64")
     except Exception as error:  # whatever a damaged file makes numpy, srsly or spaCy raise
