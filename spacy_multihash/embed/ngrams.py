@@ -3,16 +3,19 @@
 from typing import Callable, Sequence
 
 import numpy
-from thinc.api import Model
-from thinc.types import Ragged
+from thinc.api import Model, reduce_mean, reduce_sum
+from thinc.layers.noop import forward as pass_on
+from thinc.types import Floats2d, Ragged
 
 from ..common.checks import are_whole, setting_error
 from ..common.nodes import Pinned, bound
 from ..common.types import Array, DocLike, NgramLayer
 from ..compute.hashing import hash_ngrams
+from .bags import Reduce
 from .features import ConstantFeatures
 
 EXTRACT_NAME = "extract_ngrams"
+REDUCE_NAME = "reduce_ngrams"
 MAX_ORDER = 10
 
 
@@ -72,3 +75,15 @@ def is_extract_ngrams(node: Model) -> bool:
 def ngram_name(attr_name: str, orders: Sequence[int]) -> str:
     """Name the n-grams of an attribute, such as LOWER[1,2]."""
     return f"{attr_name}[{','.join(map(str, sorted(orders)))}]"
+
+
+def reduced_ngrams(reduce: Reduce, width: int) -> Model[Floats2d, Floats2d]:
+    """Pass vectors of docs on, which embed_bags has reduced already."""
+    reduction = reduce_sum() if reduce == "sum" else reduce_mean()
+    return Model(
+        REDUCE_NAME,
+        pass_on,
+        layers=[reduction],
+        dims={"nO": width, "nI": width},
+        attrs={"reduce": Pinned(reduction.name)},
+    )

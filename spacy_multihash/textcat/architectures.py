@@ -12,11 +12,8 @@ from thinc.api import (
     Softmax,
     chain,
     noop,
-    reduce_mean,
-    reduce_sum,
     resizable,
 )
-from thinc.layers.noop import forward as pass_on
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
@@ -27,7 +24,7 @@ from ..compute.hashing import default_seed
 from ..embed.bags import Reduce, embed_bags
 from ..embed.features import attr_id, attr_name
 from ..embed.find import TEXTCAT_HASH_EMBED
-from ..embed.ngrams import extract_ngrams, ngram_name
+from ..embed.ngrams import extract_ngrams, ngram_name, reduced_ngrams
 from ..embed.weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_layer
 
 _WHERE = "TextCatHashEmbed"  # in messages
@@ -112,7 +109,7 @@ def build_textcat_hash_embed_v1(
     bags = embed_bags(embed, reduce=reduce)
     bags.name = f"with_array({embed.name})"
     # The nodes are a file format: weights of version 0.1.0 have the layers that do nothing.
-    layers: list[Model] = [extract, noop(), bags, _reduced(reduce, width_of_doc)]
+    layers: list[Model] = [extract, noop(), bags, reduced_ngrams(reduce, width_of_doc)]
     model = _classify(layers, width_of_doc, exclusive_classes=exclusive_classes, nO=nO)
     model.name = TEXTCAT_HASH_EMBED
     # The settings that weights depend on. The root is loaded first, and compares them.
@@ -132,18 +129,6 @@ def build_textcat_hash_embed_v1(
         )
     model.attrs.update({name: Pinned(cast(Any, value)) for name, value in pinned.items()})
     return model
-
-
-def _reduced(reduce: Reduce, width: int) -> Model[Floats2d, Floats2d]:
-    """Pass vectors of docs on, which embed_bags has reduced already."""
-    reduction = reduce_sum() if reduce == "sum" else reduce_mean()
-    return Model(
-        "reduce_ngrams",
-        pass_on,
-        layers=[reduction],
-        dims={"nO": width, "nI": width},
-        attrs={"reduce": Pinned(reduction.name)},
-    )
 
 
 def _classify(
