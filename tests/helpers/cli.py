@@ -15,7 +15,7 @@ def invoke(command: str, *args: Any, stdin: str | bytes | None = None) -> Result
 def ok(command: str, *args: Any) -> Result:
     """Run a command that succeeds."""
     result = invoke(command, *args)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 0, said(result)
     return result
 
 
