@@ -126,7 +126,10 @@ def _read_tables(path: Path) -> Tables:
     rows_of = message.values() if isinstance(message, dict) else ()
     if not rows_of or not all(isinstance(rows, dict) for rows in rows_of):
         return parse_tables(path, message)  # not {attribute: {id: row}}, as the script writes it
-    return _tables_from_rows(message)
+    try:
+        return _tables_from_rows(message)
+    except ValueError as error:
+        raise ValueError(f"The file of tables {path} cannot be used: {error}") from error
 
 
 def _tables_from_rows(tables: Mapping[str, Mapping[int, int]]) -> Tables:

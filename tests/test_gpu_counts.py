@@ -54,7 +54,7 @@ def count(work: Callable[[], object]) -> Counter[str]:
     [
         ("ner", (40, 12, 3), (250, 10)),
         ("tagger_ner", (220, 20, 3), (580, 10)),
-        ("textcat", (80, 4, 5), (110, 10)),
+        ("textcat", (80, 5, 5), (110, 10)),
     ],
 )
 def test_what_a_gpu_does_for_a_batch_does_not_grow_with_its_docs(

@@ -41,7 +41,6 @@ WORKERS = typer.Option(
     None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"
 )
 DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, to use its workers")
-# The suffix of corpus files.
 # The files of a folder that a command may replace: a pipeline, or a vocab with vectors.
 _OURS = (("meta.json", "config.cfg"), ("vectors", "strings.json"))
 

@@ -79,13 +79,10 @@ def apply_cli(
         result = Result(len(planned) - len(todo), [], [])
         if todo:
             source.loaded()  # to fail at once if it can't be loaded
-            try:
-                with open_workers(workers, dask) as pool:
-                    for path in replaced:
-                        path.unlink(missing_ok=True)
-                    result = application.run(pool, todo, before=result.before)
-            finally:
-                application.tidy()
+            with open_workers(workers, dask) as pool:
+                for path in replaced:
+                    path.unlink(missing_ok=True)
+                result = application.run(pool, todo, before=result.before)
     _show(result, output)
 
 

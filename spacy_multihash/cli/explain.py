@@ -141,8 +141,7 @@ def explain_text(
     """
     explained = prepare(nlp, name)
     doc = nlp.make_doc(text)
-    example = Example(doc, doc)
-    annotate_before(nlp, name, [example])
+    (example,) = annotate_before(nlp, name, [Example(doc, doc)])
     doc = example.predicted
     labels = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
     predicted = _found(doc, [ent for ent in nlp(text).ents if ent.label_ in labels])
@@ -221,8 +220,7 @@ class GoldEntities:
     def read(self, corpus: Path) -> Iterator[tuple[Doc, list[Key]]]:
         """Yield docs as the recognizer gets them, and their gold entities."""
         for batch in minibatch(model_examples(self.nlp, corpus), _DOC_BATCH):
-            annotate_before(self.nlp, self.name, batch)
-            for example in batch:
+            for example in annotate_before(self.nlp, self.name, batch):
                 ents = example.reference.ents
                 gold = [ent for ent in ents if ent.label_ in self.labels]
                 spans = example.get_aligned_spans_y2x(gold)

@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 import srsly
 
-# Hidden folders end with it. Killed commands leave them behind.
+# Hidden folders end with it. A killed command leaves its own behind.
 STAGING = ".spacy-multihash"
 
 
@@ -111,3 +111,12 @@ def keep_collector() -> Iterator[None]:
         yield
     finally:
         (gc.enable if was_on else gc.disable)()
+
+
+def unpack(message: bytes) -> Any:  # noqa: ANN401 (whatever a message holds)
+    """Unpack a message.
+
+    Raises ValueError if it's damaged, or TypeError if it has a map as a key.
+    """
+    with keep_collector():
+        return srsly.msgpack_loads(message)

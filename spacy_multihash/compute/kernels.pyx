@@ -580,6 +580,10 @@ cdef Bags read_bags(bags, int W, const float[:, :] sums):
     b.K, b.W, b.mean = rows.shape[1], W, bags.mean
     if sums.shape[1] != W or (W > 1 and sums.strides[1] != 4) or sums.strides[0] % 4:
         raise ValueError(f"cannot sum rows of {W} numbers in rows of {sums.shape[1]}")
+    if weights is not None and (
+        weights.shape[0] != rows.shape[0] or weights.shape[1] != rows.shape[1]
+    ):
+        raise ValueError(f"{weights.shape[1]} weights of a symbol do not fit {b.K} rows")
     b.rows = &rows[0, 0]
     b.weights = NULL if weights is None else &weights[0, 0]
     b.ends = NULL if ends is None else &ends[0]
@@ -610,7 +614,6 @@ def mix_bags(
     cdef Docs docs = Docs(&n, 1, 0, 0, False)
     cdef Bags b
     cdef const float[:, ::1] table
-    cdef const int32_t[:, ::1] rows
     cdef ptrdiff_t W, offset = 0
     cdef int failed
     if n == 0:

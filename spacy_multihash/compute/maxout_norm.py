@@ -34,8 +34,7 @@ def MaxoutNorm(nO: int, nI: Optional[int], *, nP: int = 3) -> Model[Floats2d, Fl
     nI (Optional[int]): Width of the input. None takes the width of the sample at initialization.
     nP (int): Number of pieces, 1 to 256.
 
-    Raises ValueError for dimensions out of range, for an input or a gradient of another width, and
-    at initialization for weights beyond the memory.
+    Raises ValueError for dimensions out of range, and for an input or a gradient of another width.
     """
     check_whole(f"Layer '{NAME}'", "nO", nO, 1, MAX_SIZE)
     check_whole(f"Layer '{NAME}'", "nP", nP, 1, MAX_PIECES)

@@ -87,6 +87,8 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
         try:
             for number, raw in enumerate(file_, start=1):
                 yield number, raw
+            if path.suffix == ".gz" and not path.stat().st_size:
+                raise EOFError("it has no bytes, not even those of an empty file")
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(
                 f"{path} is cut off or damaged after line {number} ({error}). Copy it again."

@@ -26,7 +26,6 @@ Part = Literal["vectors", "components", "importance"]
 # Node name of a text classifier.
 TEXTCAT_HASH_EMBED = "textcat_hash_embed"
 
-
 # Hash functions of spaCy's embedding.
 _SPACY_HASHES = 4
 

@@ -1,4 +1,4 @@
-"""Extract the ids of docs' word n-grams."""
+"""Extract the ids of docs' word n-grams, and pass on their reduced vectors."""
 
 from typing import Callable, Sequence
 

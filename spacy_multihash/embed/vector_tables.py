@@ -19,6 +19,7 @@ from spacy.vocab import Vocab
 from thinc.api import get_array_module, to_numpy
 
 from ..common.checks import setting_error
+from ..common.files import keep_collector
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.quantization import PRECISIONS, is_rounded
@@ -98,8 +99,7 @@ def find_table(vocab: Vocab, name: str) -> KeptVectors:
             f"{_where(name)}: the vocab of the docs does not have it; it has "
             f"{names or 'no table but its own'}. Give the table's path to MetaVectors before "
             "training. For a component from another pipeline, use the callback "
-            f"{LOAD_VECTORS} with the path of that pipeline, in [initialize.after_init] if your "
-            "config has [initialize.lookups]."
+            f"{LOAD_VECTORS} with the path of that pipeline."
         )
     return _kept_table(vocab.lookups, name)
 
@@ -141,7 +141,8 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
     folder = folder / "vocab" if (folder / "vocab").is_dir() else folder
     if (folder / "lookups.bin").is_file():
         try:
-            lookups = Lookups().from_disk(folder)
+            with keep_collector():
+                lookups = Lookups().from_disk(folder)
         except Exception as error:  # whatever a damaged file makes spaCy or srsly raise
             raise ValueError(
                 f"{_where(name)}: {folder / 'lookups.bin'} is damaged "
@@ -224,7 +225,8 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
     aren't initialized, so they don't read their tables.
 
     Put the callback into [initialize.before_init]. If your config has [initialize.lookups], put it
-    into [initialize.after_init], because spaCy replaces the vocab's lookups after before_init.
+    into [initialize.after_init], because spaCy replaces the vocab's lookups after before_init. In
+    the wrong place, the callback raises ValueError.
 
     tables (Dict[str, Path]): For each table's name in MetaVectors, the folder of a pipeline that
         has a table of this name, or has vectors.
@@ -234,8 +236,26 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
         raise setting_error(LOAD_VECTORS, "names of tables", f"others than {VOCAB}", VOCAB, advice)
 
     def load_vectors(nlp: Language) -> Language:
+        if _would_lose_tables(nlp):
+            raise ValueError(
+                f"{LOAD_VECTORS} must not be [initialize.before_init] of a config with "
+                "[initialize.lookups]: these would replace the vocab's lookups, with the tables of "
+                f"vectors {', '.join(sorted(tables))}. Make it [initialize.after_init], or give "
+                "MetaVectors the path of each table."
+            )
         load_tables(nlp.vocab, tables)
         logger.info("Read the tables of vectors %s", sorted(tables))
         return nlp
 
     return load_vectors
+
+
+def _would_lose_tables(nlp: Language) -> bool:
+    """Check if the callback is before_init in a config that replaces the vocab's lookups."""
+    settings = nlp.config.interpolate()["initialize"]
+    before, lookups = settings["before_init"], settings["lookups"]
+    if not isinstance(before, dict) or before.get("@callbacks") != LOAD_VECTORS:
+        return False
+    # spaCy keeps the vocab's lookups if the config's lookups have no table.
+    has_none = isinstance(lookups, dict) and lookups.get("tables") == []
+    return bool(lookups) and not has_none

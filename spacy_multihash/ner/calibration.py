@@ -180,7 +180,7 @@ def judge_entities(nlp: Language, name: str, examples: Sequence[Example]) -> Jud
     labels: list[str] = []
     batches: list[tuple[SpanScores, list[int]]] = []
     for batch in minibatch(examples, _BATCH):
-        annotate_before(nlp, name, batch)
+        batch = annotate_before(nlp, name, batch)
         docs = [example.predicted for example in batch]
         scores = recognizer.score_spans(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]

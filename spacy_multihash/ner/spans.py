@@ -1,5 +1,6 @@
 """The probabilities of arbitrary entities of docs."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ from spacy.pipeline import Tok2Vec
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..common.contexts import with_contexts
 from .docs import EntityKey, KeysOfDocs
 
 
@@ -51,19 +53,18 @@ def upstream_of(nlp: Language, name: str) -> list[Any]:
     ]
 
 
-def annotate_before(nlp: Language, name: str, examples: Sequence[Example]) -> None:
-    """Let the components before a recognizer annotate the predicted docs of examples.
+def annotate_before(nlp: Language, name: str, examples: Sequence[Example]) -> list[Example]:
+    """Let the components before a recognizer annotate the predicted docs, and return the examples.
 
-    If a component returns another doc, that becomes the predicted doc.
+    If a component fails at a doc, the pipeline's error handler may leave it out. If a component
+    returns another doc, that becomes the predicted doc.
 
-    Raises ValueError if a component left out docs, since it's unknown which.
+    Raises ValueError if both happen, since it's unknown which docs were left out.
     """
     with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
-        docs = list(nlp.pipe([example.predicted for example in examples]))
-    if len(docs) < len(examples):
-        raise ValueError(
-            f'The components before "{name}" left out {len(examples) - len(docs)} docs, maybe by '
-            "the pipeline's error handler. Correct the component that fails."
-        )
-    for example, doc in zip(examples, docs, strict=True):
+        pairs = nlp.pipe(((eg.predicted, eg) for eg in examples), as_tuples=True)
+        where = f'What is before component "{name}"'
+        annotated = list(with_contexts(pairs, deque(examples), where))
+    for doc, example in annotated:
         example.predicted = doc
+    return [example for _, example in annotated]

@@ -17,7 +17,7 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
-from ..common.files import replacing_file
+from ..common.files import replacing_file, unpack
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from ..compute.quantization import Precision
 from ..embed.vector_tables import PREFIX
@@ -95,7 +95,7 @@ def _read_model(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = srsly.msgpack_loads(path.read_bytes())
+        found = unpack(path.read_bytes())
     except (TypeError, ValueError):
         return {}
     return found if isinstance(found, dict) and found.keys() == MODEL_PARTS else {}
@@ -105,7 +105,7 @@ def _compress_lookups(path: Path, precision: Precision, *, lossy: bool) -> None:
     """Compress the tables of vectors other than the vocab's own."""
     if not path.is_file():
         return
-    tables = srsly.msgpack_loads(path.read_bytes())
+    tables = unpack(path.read_bytes())
     ours = {name: table for name, table in tables.items() if name.startswith(PREFIX)}
     for name, table in ours.items():
         for key, value in table.items():
@@ -150,7 +150,7 @@ def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
 
 def _read(data: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)
     """Read JSON, JSON lines or MessagePack. Raises ValueError for anything else."""
-    for read in (_read_json, _read_json_lines, srsly.msgpack_loads):
+    for read in (_read_json, _read_json_lines, unpack):
         try:
             return read(data)
         except (TypeError, ValueError):

@@ -6,21 +6,21 @@ Each file is written whole or not at all, so the work can be resumed after any i
 
 import errno
 import os
-import shutil
 import sys
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, TypeVar, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
+from ..common.contexts import remembered, with_contexts
 from ..common.files import STAGING, replacing_file, write_bytes, write_json
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
 from ..corpus.texts import BadLines, write_json_lines
@@ -28,7 +28,6 @@ from .probabilities import ask_probabilities, probabilities_of
 from .source import Source
 from .workers import ItemError, Workers
 
-ContextT = TypeVar("ContextT")
 MANIFEST = "manifest.json"
 # The suffix of an output file, by its format.
 SUFFIXES = {"spacy": DOCS, "jsonl": JSON_LINES}
@@ -183,11 +182,6 @@ class Application:
                 progress.update()
         return result
 
-    def tidy(self) -> None:
-        """Remove files that were half written when workers were killed."""
-        for folder in list(self.output.rglob(f".*{STAGING}")):
-            shutil.rmtree(folder, ignore_errors=True)
-
 
 def is_done(shard: Shard) -> bool:
     """Return whether a shard has its output, and hasn't changed since it was read."""
@@ -222,13 +216,18 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
     bad = BadLines()
     bare = read_bare_shard(shard.source, nlp, bad)
     counts = Counter[str]()
-    annotated = _counted(_annotated(nlp, bare, application.batch_size), counts)
     changed = shard.source.stat().st_mtime_ns
     with replacing_file(shard.target) as new:
         if application.format == "spacy":
-            _stored((doc for doc, _ in annotated), shard.source).to_disk(new)
+            docs = nlp.pipe((doc for doc, _ in bare), batch_size=application.batch_size)
+            _stored((_counted(doc, counts) for doc in docs), shard.source).to_disk(new)
         else:
-            write_json_lines(new, ({**_record(doc), **rest} for doc, rest in annotated))
+            contexts = deque[Mapping[str, Any]]()
+            texts = remembered(bare, contexts)
+            pairs = nlp.pipe(texts, as_tuples=True, batch_size=application.batch_size)
+            annotated = with_contexts(pairs, contexts, str(shard.source))
+            records = ({**_record(_counted(doc, counts)), **rest} for doc, rest in annotated)
+            write_json_lines(new, records)
         if bad.errors and not counts["docs"]:
             raise ValueError(f"All {len(bad.errors):,} texts are wrong. {bad.errors[0]}")
         skipped = shard.target.with_name(f"{shard.target.name}{ERRORS}")
@@ -237,29 +236,6 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
             write_bytes(skipped, "".join(f"{error}\n" for error in bad.errors).encode())
         os.utime(new, ns=(changed, changed))  # `is_done` compares it
     return Applied(counts["docs"], counts["tokens"], counts["entities"], len(bad.errors))
-
-
-def _annotated(
-    nlp: Language, bare: Iterable[tuple[Doc, ContextT]], batch_size: Optional[int]
-) -> Iterator[tuple[Doc, ContextT]]:
-    """Annotate docs, and pass their contexts along, even if a component returns other docs.
-
-    Raises ValueError in the end if a component left out docs, since it's unknown which.
-    """
-    contexts = deque[ContextT]()
-
-    def docs() -> Iterator[Doc]:
-        for doc, context in bare:
-            contexts.append(context)
-            yield doc
-
-    for doc in nlp.pipe(docs(), batch_size=batch_size):
-        yield doc, contexts.popleft()
-    if contexts:
-        raise ValueError(
-            f"the pipeline left out {len(contexts)} docs, maybe by its error handler. Correct the "
-            "component that fails."
-        )
 
 
 def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
@@ -275,12 +251,9 @@ def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
     return doc_bin
 
 
-def _counted(
-    pairs: Iterable[tuple[Doc, ContextT]], counts: Counter[str]
-) -> Iterator[tuple[Doc, ContextT]]:
-    for doc, rest in pairs:
-        counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
-        yield doc, rest
+def _counted(doc: Doc, counts: Counter[str]) -> Doc:
+    counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
+    return doc
 
 
 def _record(doc: Doc) -> dict[str, Any]:

@@ -141,7 +141,8 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             file_ = cast(IO[bytes], tar.extractfile(member))
         elif name.endswith(".zip"):
             archive = stack.enter_context(zipfile.ZipFile(path))
-            member = _only([info.filename for info in archive.infolist() if not info.is_dir()])
+            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+            member = _only([name for name in names if not name.startswith("__MACOSX/")])
             file_ = archive.open(member)
         else:
             file_ = cast(IO[bytes], (gzip.open if name.endswith(".gz") else open)(path, "rb"))

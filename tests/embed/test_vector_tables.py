@@ -5,7 +5,7 @@ import shutil
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import numpy
 import pytest
@@ -118,26 +118,44 @@ def test_a_saved_pipeline_is_initialized_again_without_the_originals(
 
 
 @spacy.registry.misc("tests.lookups.v1")
-def make_lookups() -> Lookups:
+def make_lookups(tables: list[str]) -> Lookups:
     lookups = Lookups()
-    lookups.add_table("lexeme_norm")
+    for name in tables:
+        lookups.add_table(name)
     return lookups
 
 
-@pytest.mark.parametrize("place", ["before_init", "after_init"])
-def test_tables_stay_if_they_are_read_after_the_lookups_of_the_config(
-    nlp: Language, tmp_path: Path, place: str
+@pytest.mark.parametrize(
+    ("place", "tables", "is_refused"),
+    [
+        ("before_init", ["lexeme_norm"], True),
+        ("before_init", [], False),
+        ("before_init", None, False),
+        ("after_init", ["lexeme_norm"], False),
+        ("${vars.callback}", ["lexeme_norm"], True),
+        ("${vars.callback}", None, False),
+    ],
+)
+def test_tables_that_lookups_of_the_config_would_replace_are_refused(
+    nlp: Language, tmp_path: Path, place: str, tables: Optional[list[str]], is_refused: bool
 ) -> None:
+    settings = nlp.config["initialize"]
     path = save_words(tmp_path / "es", WORDS, 4)
     callback = {"@callbacks": "spacy-multihash.load_vectors.v1", "tables": {"es": path}}
-    lookups = {"@misc": "tests.lookups.v1"}
-    nlp.config["initialize"].update({place: callback, "lookups": lookups})
-    nlp.initialize()
-    if place == "after_init":
+    lookups = None if tables is None else {"@misc": "tests.lookups.v1", "tables": tables}
+    if place.startswith("$"):
+        nlp.config["vars"] = {"callback": callback, "lookups": lookups}
+        settings.update(before_init=place, lookups="${vars.lookups}")
+    else:
+        settings.update({place: callback, "lookups": lookups})
+    if not is_refused:
+        nlp.initialize()
         assert has_table(nlp.vocab, "es")
         return
-    with pytest.raises(ValueError, match=r"in \[initialize.after_init\] if your config has"):
-        find_table(nlp.vocab, "es")
+    message = r"\[initialize.lookups\]: .* tables of vectors es. Make it \[initialize.after_init\]"
+    with pytest.raises(ValueError, match=message):
+        nlp.initialize()
+    assert not nlp.vocab.lookups.tables
 
 
 # Files of vocabs that are damaged in other ways are in tests/vectors/test_files.py.

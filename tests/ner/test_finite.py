@@ -7,7 +7,7 @@ import numpy
 import pytest
 from spacy.language import Language
 
-from tests.helpers.tagger_ner import DECODERS, TEXTS, examples_of, pipe_of, randomized
+from tests.helpers.tagger_ner import CRF, DECODERS, TEXTS, examples_of, pipe_of, randomized
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* encountered in .*:RuntimeWarning")
 NAN_E, INF_G = ("table_embed", "E", numpy.nan), ("maxout_norm", "G", numpy.inf)
@@ -54,7 +54,10 @@ def test_weights_that_are_not_finite_raise(
         do(spoilt(decoder, *weights))
 
 
-def test_transitions_that_are_not_read_may_be_anything() -> None:
+def test_transitions_may_be_forbidden_and_those_that_are_not_read_may_be_anything() -> None:
+    nlp = randomized(CRF)
+    pipe_of(nlp).model.get_param("transitions")[1] = -numpy.inf
+    assert [doc.text for doc in nlp.pipe(TEXTS)] == TEXTS
     assert [doc.text for doc in spoilt("greedy, of a crf", NAN_T).pipe(TEXTS)] == TEXTS
 
 

@@ -68,6 +68,7 @@ def pack(folder: Path, name: str, members: dict[str, bytes]) -> Path:
             archive.writestr("some/", "")
             for member, data in members.items():
                 archive.writestr(member, data)
+                archive.writestr(f"__MACOSX/{member}", b"")  # as macOS does
         return folder / name
     with tarfile.open(folder / name, "w:gz") as tar:
         directory = tarfile.TarInfo("some")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy
@@ -23,6 +24,7 @@ from ..biluo import (
     Entities,
     as_entities,
     entities_of,
+    num_labels,
     tag_columns,
     tag_names,
 )
@@ -322,7 +324,8 @@ class EntityTagger(WithSettings, TrainablePipe):
             raise ValueError(Errors.E109.format(name=self.name))
         scores = self.model.predict(docs)[-1]
         transitions = self._transitions() if reads_transitions else None
-        if not are_finite([scores] if transitions is None else [scores, transitions]):
+        usable = transitions is None or bool((transitions < numpy.inf).all())  # -inf forbids a tag
+        if not (usable and are_finite([scores])):
             raise not_finite(self.name, "the scores of tags", "no entity can be found")
         return self.rule_out_unseen(scores)
 
@@ -347,3 +350,48 @@ class EntityTagger(WithSettings, TrainablePipe):
         if transitions is not None:
             transitions = (transitions.astype("float64") - transitions.max()) / temperature
         return entity_marginals(scores, lengths_of(docs), transitions, entities, constraints)
+
+    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
+        """Load the component from a folder.
+
+        exclude (Iterable[str]): What not to load: "cfg", "model" or "vocab".
+
+        Raises ValueError if labels and weights don't match.
+        """
+        return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "EntityTagger":
+        """Load the component from bytes; see `from_disk`."""
+        return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
+
+    def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "EntityTagger":
+        """Load the labels, then the weights, with tags for the labels.
+
+        If that fails, the old labels are restored.
+        """
+        former = {name: list(labels) for name, labels in self.cfg.items()}
+        try:
+            if "cfg" not in exclude:
+                self.cfg.clear()
+                self.cfg["labels"] = []
+            load(exclude=[*exclude, "model"])
+            if "model" not in exclude:
+                nO = len(tag_names(self.labels))
+                if (self.model.maybe_get_dim("nO") or nO) < nO:
+                    resize_output(self.model, nO)
+                load(exclude=[*exclude, "cfg", "vocab"])
+                self._check_weights(source)
+        except BaseException:
+            self.cfg.clear()
+            self.cfg.update(former)
+            raise
+        return self
+
+    def _check_weights(self, source: str) -> None:
+        own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
+        if own != len(self.labels):
+            raise ValueError(
+                f'Component "{self.name}": the weights in {source} are for {own} labels, '
+                f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
+                'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
+            )

@@ -143,11 +143,16 @@ def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:
 def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:
     """Append labels to a token_tagger, and keep the weights of its existing labels.
 
-    The weights of the new tags are 0, and so are the scores of transitions from and to them.
+    The weights of the new tags are 0, and so are the scores of transitions from and to them. A
+    model that isn't initialized only gets the number of tags.
 
     new_nO (int): The number of tags, 4 * C + 1 for C labels: more than before.
     """
     output = model.get_ref("output_layer")
+    if not output.has_param("W"):
+        output.set_dim("nO", new_nO, force=True)
+        model.set_dim("nO", new_nO, force=True)
+        return model
     nO = output.get_dim("nO")
     places: Any = columns_after_adding(nO, new_nO)
     nI = output.get_dim("nI")

@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy
@@ -17,6 +18,7 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config, fix_random_seed
 
+from spacy_multihash import EntityTagger
 from spacy_multihash.ner.biluo import Entities, tag_names
 from spacy_multihash.ner.docs import EntityKey, constraints_of
 from spacy_multihash.ner.tagger.crf import entity_marginals
@@ -425,6 +427,27 @@ def test_an_added_label_is_not_predicted_before_an_example_has_it(name: str) -> 
         assert {ent.label_ for doc in each.pipe(TEXTS) for ent in doc.ents} == {"NEW"}
 
 
+def test_larger_weights_are_loaded_into_a_component_with_fewer_labels() -> None:
+    nlp, other = randomized(CRF, spans_key="found"), randomized(CRF, spans_key="found")
+    pipe_of(nlp).add_label("NEW")
+    other.from_bytes(nlp.to_bytes())
+    assert pipe_of(other).labels == ("GPE", "PER", "NEW")
+    assert outcomes(other) == outcomes(nlp)
+
+
+def test_a_load_that_fails_leaves_labels_and_predictions(tmp_path: Path) -> None:
+    nlp = trained()
+    tagger = nlp.get_pipe("tagger_ner")
+    assert isinstance(tagger, EntityTagger)
+    labels, entities = tagger.labels, [(e.text, e.label_) for e in nlp(TEXTS[0]).ents]
+    with pytest.raises(ValueError, match="Can.t read file"):
+        tagger.from_disk(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="unpack|msgpack|Unpack|trailing|extra|bytes"):
+        tagger.from_bytes(b"garbage")
+    assert tagger.labels == labels and entities
+    assert [(e.text, e.label_) for e in nlp(TEXTS[0]).ents] == entities
+
+
 @pytest.mark.parametrize(
     ("name", "how"),
     [
@@ -465,6 +488,22 @@ def test_initialization_again_begins_anew_and_predicts_labels_that_were_added() 
 # Refusals
 
 
+def test_a_number_of_tags_in_the_config_may_grow(tmp_path: Path) -> None:
+    nlp = initialized(tagger(nO=9))
+    pipe_of(nlp).add_label("NEW")
+    nlp.to_disk(tmp_path)
+    loaded = spacy.load(tmp_path)
+    assert pipe_of(loaded).labels == ("GPE", "PER", "NEW")
+    assert entities_of(loaded.pipe(TEXTS)) == entities_of(nlp.pipe(TEXTS))
+
+
+def load_without_cfg(nlp: Language) -> None:
+    with TemporaryDirectory() as folder:
+        nlp.to_disk(folder)
+        (Path(folder) / "tagger_ner" / "cfg").unlink()
+        spacy.load(folder)
+
+
 def with_labels(nlp: Language, labels: Any) -> None:
     pipe_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
 
@@ -486,6 +525,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
 ]
 REFUSED_WHEN_TRAINED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda nlp: loss_of(nlp, examples_with_new(nlp)), r"does not have: DRINK\. .*GPE, PER"),
+    (load_without_cfg, r'"tagger_ner": the weights in .*tagger_ner are for 2 labels, .* has 0'),
 ]
 
 
