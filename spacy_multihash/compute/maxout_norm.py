@@ -64,7 +64,7 @@ def forward(
     Y, cache = maxout_forward(X, layer, docs, is_train=is_train)
     Y_info = ArrayInfo.from_array(Y)
 
-    if cache is None:
+    if not is_train or cache is None:  # array code always has a cache
         return Y, no_backprop(NAME)
 
     def backprop(dY: Floats2d) -> Floats2d:
