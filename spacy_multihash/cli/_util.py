@@ -23,10 +23,7 @@ from thinc.api import ConfigValidationError
 from wasabi import Printer
 from wasabi.util import wrap
 
-from ..common.files import (
-    replacing_folder,
-    standard_stream,
-)
+from ..common.files import replacing_folder, standard_stream
 from ..corpus.shards import DOCS
 from ..scale.workers import Here, Processes, Workers
 from ..vectors.compressed import CompressedVectors, is_compressed

@@ -474,8 +474,8 @@ def score(run: Run, nlp: Language) -> dict[str, SplitScores]:
     examples = {name: list(model_examples(nlp, run.corpus(name))) for name in splits}
     if run.options.textcat:
         return {name: score_texts(nlp, of_split) for name, of_split in examples.items()}
-    known = read_known_entities(run.corpus("train"), nlp.vocab)
-    return {name: score_entities(nlp, of_split, known) for name, of_split in examples.items()}
+    in_train = read_known_entities(run.corpus("train"), nlp.vocab)
+    return {name: score_entities(nlp, of_split, in_train) for name, of_split in examples.items()}
 
 
 def show_mistakes(run: Run, nlp: Language) -> Html:

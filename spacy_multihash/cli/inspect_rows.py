@@ -104,8 +104,8 @@ def _inspect(nlp: Language, words: Sequence[str], corpus: Optional[DocSymbols]) 
     for word in words:
         for table in _tables_for(word, tables):
             texts = None if corpus is None else partial(corpus.texts, table)
-            found = symbols.get(table)
-            inspected += inspect_symbols(table, word, nlp.vocab, found, texts=texts)
+            in_corpus = symbols.get(table)
+            inspected += inspect_symbols(table, word, nlp.vocab, in_corpus, texts=texts)
     return Inspection(
         tables=reports,
         words=inspected,

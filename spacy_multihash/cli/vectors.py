@@ -25,10 +25,7 @@ Tables are packages, folders of pipelines or vocabs, and vectors as text.
 DOCS: python -m pydoc spacy_multihash.vectors
 """
 # Suffixes of files that can't be written, and that no folder should have.
-_NOT_WRITTEN = (
-    *(".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar"),
-    *(".bin", ".npz"),
-)
+_NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
 _IN = typer.Argument(
     ...,
     metavar="IN",

@@ -138,23 +138,19 @@ def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
             file_.write(f"{json.dumps(record, separators=(',', ':'))}\n")
 
 
-def read_csv_rows(
-    path: Path, delimiter: str = ",", bad: Optional[BadLines] = None
-) -> Iterator[tuple[int, list[str]]]:
+def read_csv_rows(path: Path, delimiter: str, bad: BadLines) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of each row of a CSV file, and the number of its first line.
 
     Quotes within a quoted field are doubled.
 
-    bad (Optional[BadLines]): Keeps the errors of rows that aren't CSV. None: raise the first.
-
-    Raises ValueError, with file and line, for rows that aren't CSV.
+    bad (BadLines): Keeps the errors of rows that aren't CSV, with file and line.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     lines = (f"{line}\n" for _, line in read_lines(path))
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
         number = reader.line_num + 1
-        with skipping(bad):
+        with bad.skipped():
             try:
                 fields = next(reader)
             except StopIteration:

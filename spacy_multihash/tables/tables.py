@@ -24,7 +24,7 @@ import numpy
 import srsly
 
 from ..common.checks import check_whole
-from ..common.files import write_bytes
+from ..common.files import unpack, write_bytes
 from ..common.types import Counts
 
 FORMAT = "spacy-multihash.tables"
@@ -266,7 +266,7 @@ def _md5(data: bytes) -> str:
 
 def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file holds)
     try:
-        return srsly.msgpack_loads(data)
+        return unpack(data)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is damaged, cut off, or no file of tables ({error}). {_MAKE_IT}"

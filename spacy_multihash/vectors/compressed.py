@@ -18,7 +18,7 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import get_array_module, get_current_ops, to_numpy
 
-from ..common.files import replacing_file
+from ..common.files import replacing_file, unpack
 from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
 
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
@@ -247,7 +247,7 @@ class CompressedVectors(Vectors):
         if not path.is_file():  # a floret table
             return
         try:
-            self.key2row = unpack_keys(srsly.read_msgpack(path))
+            self.key2row = unpack_keys(unpack(path.read_bytes()))
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(path, error) from error
 
