@@ -86,11 +86,12 @@ class Cluster(Workers):
         try:
             while True:
                 next_items: list[int] = []
-                if not suspects:
+                is_alone = bool(suspects) and not running
+                if is_alone:
+                    next_items = [suspects.pop()]
+                elif not suspects:
                     workers = len(self._client.nthreads()) or 1  # a worker may join
                     next_items = list(islice(todo, max(AHEAD * workers - len(running), 0)))
-                elif not running:
-                    next_items = [suspects.pop()]
                 for i in next_items:
                     # Dask would search the arguments for futures.
                     call = partial(_call, function, items[i])
@@ -99,7 +100,6 @@ class Cluster(Workers):
                     completed.add(future)
                 if not running:
                     return
-                is_alone = len(running) == 1
                 future = next(completed)
                 i = running.pop(future)
                 succeeded, result = _result(future)
