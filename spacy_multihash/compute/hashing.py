@@ -144,7 +144,7 @@ def _hash_ngrams(ids: Array, order: int) -> Array:
     """Hash the n-grams of an order that start at each token, across docs: (N - order + 1,)."""
     number = max(len(ids) - order + 1, 0)
     words = [ids[i : i + number] for i in range(order)]
-    h1 = h2 = words[0] ^ words[0]  # the seed, 0
+    h1 = h2 = get_array_module(ids).zeros(number, dtype="uint64")  # the seed, 0
     for first, second in zip(words[::2], words[1::2], strict=False):
         h1 = (_rotate(h1 ^ _rotate(first * _C1, 31) * _C2, 27) + h2) * _FIVE + _ADD1
         h2 = (_rotate(h2 ^ _rotate(second * _C2, 33) * _C1, 31) + h1) * _FIVE + _ADD2
