@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -43,48 +43,43 @@ VERBATIM = Matching()
 
 @dataclass(frozen=True)
 class KnownEntities:
-    """The entities of a training corpus, with their frequencies.
+    """The entities of a training corpus.
 
-    counts (Counter[tuple[str, str]]): The count of each key that `matching` makes.
+    keys (Set[tuple[str, str]]): What `matching` makes of each.
     matching (Matching): How entities are compared.
     """
 
-    counts: Counter[tuple[str, str]]
+    keys: Set[tuple[str, str]]
     matching: Matching = VERBATIM
-
-    def count(self, span: Span) -> int:
-        """Count how often a span occurs as an entity in the training corpus."""
-        return self.counts[self.matching.key(span)]
 
     def has_seen(self, span: Span) -> bool:
         """Return whether a span occurs as an entity in the training corpus."""
-        return self.count(span) > 0
+        return self.matching.key(span) in self.keys
 
 
 def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownEntities:
-    """Count the entities of a training corpus. The docs are read once and not kept.
+    """Collect the entities of a training corpus. The docs are read once and not kept.
 
     docs (Iterable[Doc]): The docs, with gold entities.
     matching (Matching): How to compare entities.
     """
-    counts = Counter(matching.key(ent) for doc in docs for ent in doc.ents)
-    return KnownEntities(counts, matching)
+    return KnownEntities({matching.key(ent) for doc in docs for ent in doc.ents}, matching)
 
 
-def keep_entities(doc: Doc, is_kept: Callable[[Span], bool], *, mask: bool) -> Doc:
-    """Return a doc with only some of its entities.
+def keep_entities(doc: Doc, is_kept: Callable[[Span], bool]) -> Doc:
+    """Return a doc with only some of its entities. The others are masked.
+
+    Their tokens become missing annotation, which isn't scored.
 
     doc (Doc): The doc. Tokens whose annotation is missing stay missing.
     is_kept (Callable[[Span], bool]): Whether to keep an entity.
-    mask (bool): Whether tokens of the other entities become missing annotation, which isn't scored.
-        Otherwise they become O.
     RETURNS (Doc): A copy, or the doc itself if all entities are kept.
     """
     kept, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
     for ent in doc.ents:
         if is_kept(ent):
             kept.append((ent.start, ent.end, ent.label))
-        elif mask:
+        else:
             missing.append((ent.start, ent.end))
     if len(kept) == len(doc.ents):
         return doc
@@ -133,7 +128,7 @@ def read_known_entities(
     entities.
     """
     known = known_entities(read_docs(train, vocab), matching)
-    if not known.counts:
+    if not known.keys:
         raise ValueError(
             f"The training corpus at {train} has no entities, so that all would be unseen. Give "
             "the corpus that the pipeline was trained on, with its gold entities."
@@ -194,7 +189,7 @@ def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str,
     known (KnownEntities): The entities of the training corpus.
     """
     return {
-        name: [Example(e.x, keep_entities(e.y, is_part, mask=True)) for e in examples]
+        name: [Example(e.x, keep_entities(e.y, is_part)) for e in examples]
         for name, is_part in _parts(known).items()
     }
 
