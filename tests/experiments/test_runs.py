@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from experiments.arms import Arm, arm_config
 from experiments.results import GOLD, TRUE, add_run, merge_runs, read_counts, read_rows, read_runs
 from experiments.runs import Run, missing, run_config, train_and_score
 from experiments.statistics import Cell, Runs
+from tests.helpers.cluster import wait_until
 from tests.helpers.corpora import make_docs
 from tests.helpers.paths import ROOT
 
@@ -45,9 +45,7 @@ GRID += ["--arm", "fast.cfg", "--arm", "faster.cfg"]
 def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
     command = [sys.executable, "-m", "experiments", *GRID]
     first = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    end = time.time() + 120
-    while not (project / "results" / "runs.csv").is_file() and time.time() < end:
-        time.sleep(0.1)
+    wait_until((project / "results" / "runs.csv").is_file)
     first.send_signal(signal.SIGTERM)
     first.communicate(timeout=60)
     done = read_rows()

@@ -194,7 +194,7 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     assert len(workers) >= 2
     process.kill()
     process.wait()
-    wait_until(lambda: not any(map(psutil.Process.is_running, workers)), seconds=30)
+    wait_until(lambda: not any(map(psutil.Process.is_running, workers)))
     whole = contents(tmp_path / "one")
     left = {name: data for name, data in contents(tmp_path / "two").items() if name in whole}
     assert 0 < len(left) < len(whole)
