@@ -1,6 +1,7 @@
 """Schedulers that are there or not, and workers with other versions."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -78,7 +79,7 @@ def test_items_that_dask_gives_up_are_tried_again_alone(
     def give_up_once(future: Any) -> tuple[bool, Any]:
         if len(given_up) < 4:  # all that are submitted at once: even the last wasn't alone
             given_up.append(future)
-            return False, distributed.KilledWorker("task", None, 1)
+            return False, distributed.KilledWorker("task", Mock(), 1)
         return result(future)
 
     monkeypatch.setattr(cluster, "_result", give_up_once)
