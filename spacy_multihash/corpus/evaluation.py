@@ -75,16 +75,16 @@ def keep_entities(doc: Doc, is_kept: Callable[[Span], bool]) -> Doc:
     is_kept (Callable[[Span], bool]): Whether to keep an entity.
     RETURNS (Doc): A copy, or the doc itself if all entities are kept.
     """
-    kept, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
+    ents, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
     for ent in doc.ents:
         if is_kept(ent):
-            kept.append((ent.start, ent.end, ent.label))
+            ents.append((ent.start, ent.end, ent.label))
         else:
             missing.append((ent.start, ent.end))
-    if len(kept) == len(doc.ents):
+    if len(ents) == len(doc.ents):
         return doc
     copy = doc.copy()
-    copy.set_ents([Span(copy, *ent) for ent in kept], missing=[Span(copy, *m) for m in missing])
+    copy.set_ents([Span(copy, *ent) for ent in ents], missing=[Span(copy, *m) for m in missing])
     return copy
 
 
@@ -127,13 +127,13 @@ def read_known_entities(
     Raises FileNotFoundError if there is no corpus, and ValueError if it cannot be read or has no
     entities.
     """
-    known = known_entities(read_docs(train, vocab), matching)
-    if not known.keys:
+    entities = known_entities(read_docs(train, vocab), matching)
+    if not entities.keys:
         raise ValueError(
             f"The training corpus at {train} has no entities, so that all would be unseen. Give "
             "the corpus that the pipeline was trained on, with its gold entities."
         )
-    return known
+    return entities
 
 
 def predict(nlp: Language, examples: Sequence[Example]) -> None:
@@ -179,7 +179,7 @@ def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, 
 
     A part without gold entities has no scores.
     """
-    return {name: _score_part(part) for name, part in masked_parts(examples, known).items()}
+    return {name: _score_part(masked) for name, masked in masked_parts(examples, known).items()}
 
 
 def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, list[Example]]:
@@ -265,10 +265,10 @@ class SeenUnseenScorer:
         scores = ner_score(examples, **kwargs)
         if self.known is None:
             return scores
-        for name, part in score_parts(examples, self.known).items():
-            scores.update({f"ents_{name}_{key}": getattr(part, key) for key in "prf"})
+        for name, of_part in score_parts(examples, self.known).items():
+            scores.update({f"ents_{name}_{key}": getattr(of_part, key) for key in "prf"})
             per_type = {
-                label: {k: getattr(s, k) for k in "prf"} for label, s in part.per_label.items()
+                label: {k: getattr(s, k) for k in "prf"} for label, s in of_part.per_label.items()
             }
             scores[f"ents_{name}_per_type"] = per_type or None
         return scores

@@ -311,8 +311,8 @@ def _of_label_studio(data: Mapping[str, Any], tasks: Sequence[Any], where: str) 
         )
     if not results:
         return {"text": text, _ANSWER: "skip"}
-    found = [item.get("value") for item in results[0] or () if isinstance(item, dict)]
-    values: list[dict[str, Any]] = [value for value in found if isinstance(value, dict)]
+    items = [item for item in results[0] or () if isinstance(item, dict)]
+    values = [item["value"] for item in items if isinstance(item.get("value"), dict)]
     labels = [label for value in values for label in value.get("choices", ())]
     spans = [value for value in values if "start" in value]
     return {"text": text, "spans": spans, **({"labels": labels} if labels else {})}
@@ -385,8 +385,8 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
 
 def other_keys(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of an object other than text and annotation, such as "id" and "meta"."""
-    known = {"text", "tokens", *_KEYS, _ACCEPTED, _ENTITIES, _ANSWER}
-    return {key: value for key, value in record.items() if key not in known}
+    text_and_annotation = {"text", "tokens", *_KEYS, _ACCEPTED, _ENTITIES, _ANSWER}
+    return {key: value for key, value in record.items() if key not in text_and_annotation}
 
 
 def _keys_of(record: Mapping[str, Any]) -> list[str]:
@@ -497,8 +497,8 @@ def _of_field(
         _annotate(field, "label", where, spans, cats)
         return spans, cats
     separator = layout.label_separator
-    parts = field.split(separator) if separator else [field]
-    cats = {part.strip(): 1.0 for part in parts if part.strip()}
+    labels = field.split(separator) if separator else [field]
+    cats = {label.strip(): 1.0 for label in labels if label.strip()}
     if not cats and not separator:
         raise ValueError(
             f"{where}: expected a label in the column {layout.label_column!r}, found none. Correct "

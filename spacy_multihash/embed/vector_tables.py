@@ -251,7 +251,7 @@ def make_load_vectors_v1(tables: Dict[str, Path]) -> Callable[[Language], Langua
 
 
 def _would_lose_tables(nlp: Language) -> bool:
-    """Check if the callback is before_init in a config that replaces the vocab's lookups."""
+    """Return whether the callback is before_init, and the config replaces the vocab's lookups."""
     settings = nlp.config.interpolate()["initialize"]
     before, lookups = settings["before_init"], settings["lookups"]
     if not isinstance(before, dict) or before.get("@callbacks") != LOAD_VECTORS:

@@ -95,10 +95,10 @@ def _read_model(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = unpack(path.read_bytes())
+        message = unpack(path.read_bytes())
     except (TypeError, ValueError):
         return {}
-    return found if isinstance(found, dict) and found.keys() == MODEL_PARTS else {}
+    return message if isinstance(message, dict) and message.keys() == MODEL_PARTS else {}
 
 
 def _compress_lookups(path: Path, precision: Precision, *, lossy: bool) -> None:
@@ -236,12 +236,12 @@ def compress(
     strings = srsly.read_json(path)
     labels = [label for names in nlp.pipe_labels.values() for label in names]
     needed = None if keep_strings else needed_ids(folder, labels)
-    kept = [text for text in strings if needed is None or get_string_id(text) in needed]
+    stored = [text for text in strings if needed is None or get_string_id(text) in needed]
     with replacing_file(path) as new:
-        srsly.write_json(new, kept)
+        srsly.write_json(new, stored)
     _write_config(folder / "config.cfg", precisions)
     rows = compress_folder(folder, nlp.component_names, precisions, lossy=True)
-    return LeftOut(rows, len(strings) - len(kept), len(strings))
+    return LeftOut(rows, len(strings) - len(stored), len(strings))
 
 
 def check_compressible(nlp: Language) -> None:
@@ -253,10 +253,10 @@ def check_compressible(nlp: Language) -> None:
         raise ValueError(
             "The pipeline has no components, and so no weights to compress. Give a trained one."
         )
-    found = _name(nlp.config["nlp"].get("vectors"), "@vectors")
-    if found not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
+    vectors = _name(nlp.config["nlp"].get("vectors"), "@vectors")
+    if vectors not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
         raise ValueError(
-            f"The pipeline has vectors of {found}, was expected to have those of spaCy, "
+            f"The pipeline has vectors of {vectors}, was expected to have those of spaCy, "
             f"{_SPACY_VECTORS}. Only these can be compressed."
         )
 
