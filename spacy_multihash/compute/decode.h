@@ -46,6 +46,7 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
     w->kind = (uint8_t *)(w->scores + w->run * nC);
     w->which = w->kind + nC;
     memset(w->kind, 0, nC);
+    for (size_t c = 0; c < nC; c++) w->label[c] = NO_LABEL;
     for (int k = 0; k < m->K; k++) {
         if (m->B[k] != NO_ACTION) w->kind[m->B[k]] = BEGIN, w->label[m->B[k]] = k;
         if (m->U[k] != NO_ACTION) w->kind[m->U[k]] = UNIT, w->label[m->U[k]] = k;

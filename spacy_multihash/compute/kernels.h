@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#undef I /* of complex.h, which numpy's headers include: here it's a kind of action */
+
 /* In place of the column of an action, as in ner/transition/rules.py; likewise for labels. */
 enum { NO_ACTION = -1, ANY_LABEL = -1, NO_LABEL = -2 };
 

@@ -1,20 +1,32 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The compiled kernels: C files beside this one, once for each instruction set.
 
-Arrays are numpy's, contiguous, of the types that each function names. No function keeps anything
-or holds the GIL while it computes, so that any number of threads may call them.
+This is the border between Python and C. Each function checks, before it computes, that the sizes
+of its arrays agree, and that row and label numbers are in range; nothing inside checks again.
+`pointer_to` and `rows_of` are the only places where an array becomes a pointer. What doesn't agree
+raises ValueError, or IndexError for a number out of range, with the layer's name.
+
+No function keeps anything or holds the GIL while it computes, so that any number of threads may
+call them.
 """
 
+cimport numpy as cnp
+from libc.limits cimport INT_MAX
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INTPTR_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 import numpy
 from thinc.backends import cblas as thinc_cblas
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 
+cnp.import_array()
+
 
 cdef extern from "kernels.h" nogil:
+    enum:
+        NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES
+
     ctypedef struct Recognizer:
         const float *X
         const float *W
@@ -159,7 +171,7 @@ def use(name):
     global kernels
     cdef const Kernels *chosen = find_kernels(name.encode())
     if chosen is NULL:
-        raise ValueError(name)
+        raise ValueError(f'This machine has no kernels "{name}"; it has: {", ".join(available())}.')
     kernels = chosen
 
 
@@ -168,22 +180,233 @@ def available():
     return [name for name in NAMES if find_kernels(name.encode()) is not NULL]
 
 
-def product(
-    const float[:, ::1] X,
-    const float[:, ::1] W,
-    ptrdiff_t first,
-    ptrdiff_t last,
-    float[:, ::1] Y,
-):
+# The border: arrays become pointers here, and nowhere else
+
+cdef enum:
+    ABSENT = -1  # in place of the size of a dimension that an array doesn't have
+
+
+cdef void *pointer_to(
+    str where, str name, array, char kind, int size, bint written, ptrdiff_t n, ptrdiff_t m,
+    ptrdiff_t k,
+) except NULL:
+    """Return where the numbers of an array are, which must have the shape (n, m, k) and this type.
+
+    where, name: The layer and the array, for messages.
+    kind, size: As in numpy's dtypes: b"f" and 4 for float32.
+    written: Whether the array is written to.
+    m, k: ABSENT if the array has fewer dimensions.
+    """
+    cdef ptrdiff_t shape[3]
+    cdef int ndim = 1 if m == ABSENT else 2 if k == ABSENT else 3, axis
+    cdef cnp.ndarray values
+    shape[0], shape[1], shape[2] = n, m, k
+    if isinstance(array, numpy.ndarray):
+        values = array
+        if (
+            values.ndim == ndim
+            and values.descr.kind == kind
+            and cnp.PyArray_ITEMSIZE(values) == size
+            and cnp.PyArray_IS_C_CONTIGUOUS(values)
+            and (cnp.PyArray_ISBEHAVED(values) if written else cnp.PyArray_ISBEHAVED_RO(values))
+        ):
+            for axis in range(ndim):
+                if values.shape[axis] != shape[axis]:
+                    break
+            else:
+                return cnp.PyArray_DATA(values)
+    expected = tuple([shape[axis] for axis in range(ndim)])
+    raise ValueError(
+        f"Layer '{where}': expected {name} as a contiguous {'writable ' if written else ''}array of "
+        f"shape {expected} and type {chr(kind)}{size}, got {_describe(array)}."
+    )
+
+
+def _describe(array):
+    if not isinstance(array, numpy.ndarray):
+        return f"{type(array).__name__}"
+    flags = [
+        word
+        for word, is_so in (
+            ("not contiguous", not array.flags.c_contiguous),
+            ("not aligned", not array.flags.aligned),
+            ("read-only", not array.flags.writeable),
+        )
+        if is_so
+    ]
+    return ", ".join([f"shape {array.shape} and type {array.dtype.str[1:]}", *flags])
+
+
+cdef float *rows_of(
+    str where, str name, array, bint written, ptrdiff_t n, ptrdiff_t W, ptrdiff_t *stride
+) except NULL:
+    """Return where n rows of W float32 numbers begin, and how many numbers they are apart.
+
+    Each row must be contiguous. They may be columns of a wider array.
+    """
+    cdef cnp.ndarray values
+    cdef ptrdiff_t size = sizeof(float), apart
+    if isinstance(array, numpy.ndarray):
+        values = array
+        if (
+            values.ndim == 2
+            and values.descr.kind == b"f"
+            and cnp.PyArray_ITEMSIZE(values) == size
+            and (cnp.PyArray_ISBEHAVED(values) if written else cnp.PyArray_ISBEHAVED_RO(values))
+            and values.shape[0] == n
+            and values.shape[1] == W
+            and (n == 0 or W < 2 or values.strides[1] == size)
+        ):
+            apart = values.strides[0] if n > 1 else W * size
+            if apart % size == 0 and apart >= (W * size if written else 0):
+                stride[0] = apart // size
+                return <float *>cnp.PyArray_DATA(values)
+    raise ValueError(
+        f"Layer '{where}': expected {name} of shape {(n, W)} and type f4 with contiguous rows, "
+        f"got {_describe(array)}."
+    )
+
+
+cdef const float *floats(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT, ptrdiff_t k=ABSENT
+) except NULL:
+    return <const float *>pointer_to(where, name, array, b"f", 4, False, n, m, k)
+
+
+cdef float *floats_out(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT, ptrdiff_t k=ABSENT
+) except NULL:
+    return <float *>pointer_to(where, name, array, b"f", 4, True, n, m, k)
+
+
+cdef const uint8_t *bytes_of(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT
+) except NULL:
+    return <const uint8_t *>pointer_to(where, name, array, b"u", 1, False, n, m, ABSENT)
+
+
+cdef uint8_t *bytes_out(str where, str name, array, ptrdiff_t n, ptrdiff_t m) except NULL:
+    return <uint8_t *>pointer_to(where, name, array, b"u", 1, True, n, m, ABSENT)
+
+
+cdef const int64_t *int64s(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT
+) except NULL:
+    return <const int64_t *>pointer_to(where, name, array, b"i", 8, False, n, m, ABSENT)
+
+
+cdef int64_t *int64s_out(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT
+) except NULL:
+    return <int64_t *>pointer_to(where, name, array, b"i", 8, True, n, m, ABSENT)
+
+
+cdef const int32_t *int32s(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT, ptrdiff_t k=ABSENT
+) except NULL:
+    return <const int32_t *>pointer_to(where, name, array, b"i", 4, False, n, m, k)
+
+
+cdef int32_t *int32s_out(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT, ptrdiff_t k=ABSENT
+) except NULL:
+    return <int32_t *>pointer_to(where, name, array, b"i", 4, True, n, m, k)
+
+
+cdef const uint64_t *uint64s(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT
+) except NULL:
+    return <const uint64_t *>pointer_to(where, name, array, b"u", 8, False, n, m, ABSENT)
+
+
+cdef const uint32_t *uint32s(
+    str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT
+) except NULL:
+    return <const uint32_t *>pointer_to(where, name, array, b"u", 4, False, n, m, ABSENT)
+
+
+cdef const Py_ssize_t *shape_of(str where, str name, array, int ndim) except NULL:
+    """Return the shape of an array with so many dimensions."""
+    if not isinstance(array, numpy.ndarray) or (<cnp.ndarray>array).ndim != ndim:
+        raise ValueError(
+            f"Layer '{where}': expected {name} as an array of {ndim} dimensions, "
+            f"got {_describe(array)}."
+        )
+    return <const Py_ssize_t *>(<cnp.ndarray>array).shape
+
+
+cdef int as_int(str where, str name, ptrdiff_t size, ptrdiff_t least=0) except? -1:
+    """Return a size as C's int."""
+    if not least <= size <= INT_MAX:
+        raise ValueError(
+            f"Layer '{where}': {name} must be from {least} to {INT_MAX}, got {size}."
+        )
+    return <int>size
+
+
+cdef ptrdiff_t times(str where, str name, ptrdiff_t a, ptrdiff_t b) except -1:
+    """Multiply two sizes."""
+    if a < 0 or b < 0 or (a and b > INTPTR_MAX // a):
+        raise ValueError(f"Layer '{where}': {name} is too large: {a} times {b}.")
+    return a * b
+
+
+cdef int check_part(str where, ptrdiff_t first, ptrdiff_t last, ptrdiff_t n) except -1:
+    """Check that [first, last) is a part of n rows."""
+    if not 0 <= first <= last <= n:
+        raise ValueError(f"Layer '{where}': rows {first} to {last} are not among {n} rows.")
+    return 0
+
+
+cdef int check_lengths(
+    str where, const int64_t *lengths, ptrdiff_t D, ptrdiff_t rows, ptrdiff_t around=0,
+    ptrdiff_t pad=0,
+) except -1:
+    """Check that docs with `around` more rows on each side, and `pad` more in all, have `rows`."""
+    cdef ptrdiff_t total = pad, d, padding = times(where, "the padding", 2 * around, D)
+    for d in range(D):
+        if not 0 <= lengths[d] <= rows - total:
+            total = -1
+            break
+        total += lengths[d]
+    if total < 0 or rows - total != padding:
+        raise ValueError(
+            f"Layer '{where}': lengths of {D} docs, with {padding + pad} rows of padding, do not "
+            f"add up to {rows} rows."
+        )
+    return 0
+
+
+cdef int check_numbers(
+    str where, str name, const int64_t *numbers, ptrdiff_t n, int64_t low, int64_t high
+) except -1:
+    """Check that all numbers are in [low, high)."""
+    cdef ptrdiff_t i
+    for i in range(n):
+        if not low <= numbers[i] < high:
+            raise IndexError(
+                f"Layer '{where}': {name} must be from {low} to {high - 1}, got {numbers[i]}."
+            )
+    return 0
+
+
+# Products
+
+
+def product(X, W, ptrdiff_t first, ptrdiff_t last, Y):
     """Multiply the rows [first, last) by the rows of W: X (n, K), W (N, K) -> Y = X W' (n, N)."""
-    cdef int K = X.shape[1], N = W.shape[0]
-    if W.shape[1] != K:
-        raise ValueError(f"cannot multiply rows of {K} by rows of {W.shape[1]}")
-    if Y.shape[0] != X.shape[0] or Y.shape[1] != N:
-        raise ValueError(f"the product is {X.shape[0]} by {N}, not {Y.shape[0]} by {Y.shape[1]}")
+    cdef str where = "product"
+    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
+    cdef ptrdiff_t n = of_X[0]
+    cdef int K = as_int(where, "the width of X", of_X[1])
+    cdef int N = as_int(where, "the rows of W", shape_of(where, "W", W, 2)[0])
+    cdef const float *x = floats(where, "X", X, n, K)
+    cdef const float *w = floats(where, "W", W, N, K)
+    cdef float *y = floats_out(where, "Y", Y, n, N)
+    check_part(where, first, last, n)
     if first < last and N > 0:
         with nogil:
-            kernels.affine(&X[first, 0], last - first, K, &W[0, 0], NULL, N, &Y[first, 0])
+            kernels.affine(x + first * K, last - first, K, w, NULL, N, y + first * N)
 
 
 # Functions of thinc's CBlas: C = alpha A B + beta C, A and B transposed if asked for; Y += alpha X.
@@ -240,14 +463,7 @@ def make_cblas():
     return cblas
 
 
-def decode(
-    const float[:, ::1] X,
-    weights,
-    rules,
-    actions,
-    parts=None,
-    const float[:, ::1] mask=None,
-):
+def decode(X, weights, rules, actions, parts=None, mask=None):
     """Find the entities that spaCy's greedy recognizer finds: ([E] starts, ends, labels) int64.
 
     X (N, nI) float32: The vectors of tokens.
@@ -265,53 +481,85 @@ def decode(
     (R, nH) float32; the piece that was the largest (R, nH) uint8, or for a single piece, a ReLU,
     whether it was kept.
     """
+    cdef str where = "lower", last = "upper"
     cdef bint training = parts is not None
-    cdef const float[:, :, ::1] W = weights.W
-    cdef const float[::1] b = weights.b
-    cdef const float[:, ::1] pad = weights.pad
-    cdef const float[:, ::1] upper = weights.upper
-    cdef const float[::1] upper_b = weights.upper_b
-    cdef const uint8_t[::1] unseen = None if weights.unseen is None else weights.unseen.view("uint8")
-    cdef const int64_t[:, ::1] columns = actions.columns, allowed = rules.table
-    cdef const int64_t[::1] ends, begins, starts, labels
     cdef Recognizer m
-    m.X, m.W, m.b, m.pad = &X[0, 0], &W[0, 0, 0], &b[0], &pad[0, 0]
-    m.upper = NULL if upper is None else &upper[0, 0]
-    m.upper_b = NULL if upper is None else &upper_b[0]
-    m.unseen = NULL if unseen is None else &unseen[0]
-    m.B, m.I, m.L, m.U = &columns[0, 0], &columns[1, 0], &columns[2, 0], &columns[3, 0]
-    m.O, m.blocked, m.nC, m.K = actions.O, actions.blocked, actions.nO, columns.shape[1]
-    m.begins, m.units, m.goes_on = &allowed[0, 0], &allowed[1, 0], &allowed[2, 0]
-    m.closes, m.may_be_outside, m.is_blocked = &allowed[3, 0], &allowed[4, 0], &allowed[5, 0]
-    m.nI, m.nF, m.nP, m.nH = X.shape[1], W.shape[0], weights.nP, W.shape[1] // weights.nP
+    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
+    cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
+    cdef ptrdiff_t N = of_X[0]
+    m.nI, m.nF = as_int(where, "the width of X", of_X[1], 1), as_int(where, "nF", of_W[0], 2)
+    m.nP = as_int(where, "nP", weights.nP, 1)
+    m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
+    cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
+    m.X, m.W = floats(where, "X", X, N, m.nI), floats(where, "W", weights.W, m.nF, nS, m.nI)
+    m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
+    m.nC = as_int(last, "the number of actions", actions.nO, 1)
+    m.upper = m.upper_b = NULL
+    if weights.upper is not None:
+        m.upper = floats(last, "W", weights.upper, m.nC, m.nH)
+        m.upper_b = floats(last, "b", weights.upper_b, m.nC)
+    elif m.nC != m.nH:
+        raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nC} actions.")
+    m.unseen = NULL
+    if weights.unseen is not None:
+        m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nC)
+    m.K = as_int(last, "the number of labels", shape_of(last, "columns of actions", actions.columns, 2)[1])
+    cdef const int64_t *columns = int64s(last, "columns of actions", actions.columns, 4, m.K)
+    check_numbers(last, "columns of actions", columns, 4 * <ptrdiff_t>m.K, NO_ACTION, m.nC)
+    m.B, m.I, m.L, m.U = columns, columns + m.K, columns + 2 * m.K, columns + 3 * m.K
+    m.O, m.blocked = actions.O, actions.blocked
+    check_numbers(last, "the column of O", &m.O, 1, NO_ACTION, m.nC)
+    check_numbers(last, "the column of U-", &m.blocked, 1, NO_ACTION, m.nC)
+    cdef const int64_t *table = int64s(where, "rules", rules.table, 6, N)
+    check_numbers(where, "labels of rules", table, 4 * N, NO_LABEL, m.K)
+    m.begins, m.units, m.goes_on, m.closes = table, table + N, table + 2 * N, table + 3 * N
+    m.may_be_outside, m.is_blocked = table + 4 * N, table + 5 * N
     m.relu = training
 
     cdef Decoding d
-    cdef ptrdiff_t part, R = X.shape[0]
-    ends = parts.ends if training else rules.doc_ends
-    d.ends, d.S = &ends[0], ends.shape[0]
+    cdef ptrdiff_t part, R = N
+    cdef int64_t before = 0
     d.begins = d.starts = d.labels = NULL
     if training:
-        begins, starts, labels = parts.begins, parts.starts, parts.labels
-        d.begins, d.starts, d.labels = &begins[0], &starts[0], &labels[0]
+        d.S = shape_of(where, "ends", parts.ends, 1)[0]
+        d.ends = int64s(where, "ends", parts.ends, d.S)
+        d.begins = int64s(where, "begins", parts.begins, d.S)
+        d.starts = int64s(where, "starts", parts.starts, d.S)
+        d.labels = int64s(where, "labels", parts.labels, d.S)
         R = 0
         for part in range(d.S):
-            R += ends[part] - begins[part]
-    cdef int64_t[:, ::1] entities = (spans := numpy.empty((3, R), dtype="int64"))
-    cdef int64_t[:, ::1] states
-    cdef float[:, ::1] hidden
-    cdef uint8_t[:, ::1] which
-    d.mask = NULL if mask is None else &mask[0, 0]
-    d.ent_starts, d.ent_ends, d.ent_labels = &entities[0, 0], &entities[1, 0], &entities[2, 0]
+            if not 0 <= d.starts[part] <= d.begins[part] <= d.ends[part] <= N:
+                raise ValueError(f"Layer '{where}': part {part} is not among {N} tokens.")
+            if d.labels[part] != NO_LABEL:
+                check_numbers(where, "labels of parts", d.labels + part, 1, 0, m.K)
+            R += d.ends[part] - d.begins[part]
+    else:
+        d.S = shape_of(where, "doc_ends", rules.doc_ends, 1)[0]
+        d.ends = int64s(where, "doc_ends", rules.doc_ends, d.S)
+        for part in range(d.S):
+            if not before <= d.ends[part] <= N:
+                before = -1
+                break
+            before = d.ends[part]
+        if before != N:
+            raise ValueError(f"Layer '{where}': docs do not end within {N} tokens, at the last.")
+    d.mask = NULL
+    if mask is not None:
+        d.mask = floats(where, "mask", mask, R, m.nH)
+    spans = numpy.empty((3, R), dtype="int64")
+    cdef int64_t *entities = int64s_out(where, "entities", spans, 3, R)
+    d.ent_starts, d.ent_ends, d.ent_labels = entities, entities + R, entities + 2 * R
     d.entities = 0
     d.state_starts = d.state_labels = d.actions = NULL
     d.hidden, d.which = NULL, NULL
+    cdef int64_t *states
     if training:
-        visited = numpy.full((3, R), -1)
+        visited = numpy.full((3, R), -1, dtype="int64")
         layer, pieces = numpy.empty((R, m.nH), "float32"), numpy.empty((R, m.nH), "uint8")
-        states, hidden, which = visited, layer, pieces
-        d.state_starts, d.state_labels, d.actions = &states[0, 0], &states[1, 0], &states[2, 0]
-        d.hidden, d.which = &hidden[0, 0], &which[0, 0]
+        states = int64s_out(where, "states", visited, 3, R)
+        d.state_starts, d.state_labels, d.actions = states, states + R, states + 2 * R
+        d.hidden = floats_out(where, "hidden", layer, R, m.nH)
+        d.which = bytes_out(where, "which", pieces, R, m.nH)
     cdef int failed
     with nogil:
         failed = kernels.decode(&m, &d)
@@ -320,428 +568,534 @@ def decode(
     return (*visited, layer, pieces) if training else spans[:, : d.entities]
 
 
-cdef Layer read_layer(layer, int nI):
-    """Point to the parameters of a layer whose input is (N, nI); the layer keeps them alive."""
-    cdef const float[:, :, ::1] W = layer.W
-    cdef const float[:, ::1] b = layer.b
-    cdef const float[::1] G = layer.G, beta = layer.beta
-    cdef Layer l
-    l.window, l.dilation = layer.window, layer.dilation
-    l.relu, l.residual = layer.relu, layer.residual
-    l.nO, l.nP, l.nI = W.shape[0], W.shape[1], nI
-    if W.shape[2] != (2 * l.window + 1) * nI or (l.residual and l.nO != nI):
-        raise ValueError(f"weights {layer.W.shape} do not fit an input of width {nI}")
-    l.W, l.b = &W[0, 0, 0], &b[0, 0]
-    l.G = NULL if G is None else &G[0]
-    l.beta = NULL if G is None else &beta[0]
-    return l
+# Layers over windows of rows
 
 
-cdef Docs read_docs(docs):
-    cdef const int64_t[::1] lengths = docs.lengths
-    cdef Docs d
-    d.lengths, d.D = &lengths[0], lengths.shape[0]
-    d.before, d.after, d.pad = docs.before, docs.after, docs.pad
-    return d
+cdef int read_layer(layer, ptrdiff_t width, Layer *l) except -1:
+    """Point to the parameters of a layer whose input has this width; the layer keeps them alive."""
+    cdef str where = layer.name
+    cdef const Py_ssize_t *of_W = shape_of(where, "W", layer.W, 3)
+    cdef ptrdiff_t K
+    l.nI, l.nO = as_int(where, "nI", width, 1), as_int(where, "nO", of_W[0], 1)
+    l.nP, l.window = as_int(where, "nP", of_W[1], 1), as_int(where, "window", layer.window)
+    l.dilation, l.relu, l.residual = layer.dilation, layer.relu, layer.residual
+    K = times(where, "the window", 2 * <ptrdiff_t>l.window + 1, width)
+    as_int(where, "the width of a window", K)
+    as_int(where, "nO times nP", times(where, "nO times nP", l.nO, l.nP))
+    if l.residual and l.nO != l.nI:
+        raise ValueError(f"Layer '{where}': cannot add an input of width {l.nI} to {l.nO} outputs.")
+    l.W, l.b = floats(where, "W", layer.W, l.nO, l.nP, K), floats(where, "b", layer.b, l.nO, l.nP)
+    l.G = l.beta = NULL
+    if layer.G is not None:
+        l.G, l.beta = floats(where, "G", layer.G, l.nO), floats(where, "beta", layer.beta, l.nO)
+    return 0
+
+
+cdef int read_docs(docs, str where, ptrdiff_t before, ptrdiff_t after, Docs *d) except -1:
+    """Point to the lengths of docs that have so many rows before a layer and after it."""
+    d.D = shape_of(where, "lengths", docs.lengths, 1)[0]
+    d.lengths = int64s(where, "lengths", docs.lengths, d.D)
+    d.before, d.after = as_int(where, "before", docs.before), as_int(where, "after", docs.after)
+    d.pad = bool(docs.pad)
+    check_lengths(where, d.lengths, d.D, before, d.before, d.pad)
+    check_lengths(where, d.lengths, d.D, after, d.after, d.pad)
+    return 0
+
+
+cdef int check_pieces(str where, const Layer *l) except -1:
+    if l.nP > 256:
+        raise ValueError(f"Layer '{where}': training takes at most 256 pieces, got {l.nP}.")
+    return 0
 
 
 def maxout(
-    const float[:, ::1] X,
-    layer,
-    docs,
-    ptrdiff_t first,
-    ptrdiff_t last,
-    float[:, ::1] Y,
-    const float[:, ::1] mask=None,
-    uint8_t[:, ::1] which=None,
-    float[:, ::1] Xhat=None,
-    float[::1] scale=None,
+    X, layer, docs, ptrdiff_t first, ptrdiff_t last, Y, mask=None, which=None, Xhat=None, scale=None
 ):
     """Compute the rows [first, last) of a layer: X (N, nI) -> Y (M, nO).
 
-    layer (Layer), docs (Docs): Of compute/maxout.py. mask, which, Xhat and scale are of M rows too.
+    layer (Layer), docs (Docs): Of compute/maxout.py. mask (M, nO), which (M, nO) uint8, Xhat (M, nO)
+    and scale (M,), each None or of M rows too.
     """
-    cdef Layer l = read_layer(layer, X.shape[1])
-    cdef Docs d = read_docs(docs)
+    cdef str where = layer.name
+    cdef Layer l
+    cdef Docs d
     cdef int failed
+    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
+    cdef ptrdiff_t N = of_X[0], M = shape_of(where, "Y", Y, 2)[0]
+    read_layer(layer, of_X[1], &l)
+    read_docs(docs, where, N, M, &d)
+    check_part(where, first, last, M)
+    cdef const float *x = floats(where, "X", X, N, l.nI)
+    cdef float *y = floats_out(where, "Y", Y, M, l.nO)
+    cdef const float *m = NULL
+    cdef uint8_t *pieces = NULL
+    cdef float *normalized = NULL
+    cdef float *scales = NULL
+    if mask is not None:
+        m = floats(where, "mask", mask, M, l.nO) + first * l.nO
+    if which is not None:
+        check_pieces(where, &l)
+        pieces = bytes_out(where, "which", which, M, l.nO) + first * l.nO
+    if Xhat is not None:
+        normalized = floats_out(where, "Xhat", Xhat, M, l.nO) + first * l.nO
+        scales = floats_out(where, "scale", scale, M) + first
     if first == last:
         return
-    cdef const float *mask_rows = NULL if mask is None else <float *>&mask[first, 0]
-    cdef uint8_t *pieces = NULL if which is None else &which[first, 0]
-    cdef float *normalized = NULL if Xhat is None else &Xhat[first, 0]
-    cdef float *scales = NULL if scale is None else &scale[first]
     with nogil:
         failed = kernels.maxout(
-            &l, &d, &X[0, 0], first, last, mask_rows, &Y[first, 0], pieces, normalized, scales
+            &l, &d, x, first, last, m, y + first * l.nO, pieces, normalized, scales
         )
     if failed:
         raise MemoryError
 
 
 def back_to_sums(
-    const float[:, ::1] dY,
-    layer,
-    int nI,
-    ptrdiff_t first,
-    ptrdiff_t last,
-    float[:, ::1] d,
-    const uint8_t[:, ::1] which,
-    const float[:, ::1] Xhat,
-    const float[::1] scale,
+    dY, layer, ptrdiff_t nI, ptrdiff_t first, ptrdiff_t last, d, which, Xhat, scale
 ):
     """Go back from the rows [first, last) of dY (M, nO) to the sums of the largest pieces, d."""
-    cdef Layer l = read_layer(layer, nI)
+    cdef str where = layer.name
+    cdef Layer l
+    cdef ptrdiff_t M = shape_of(where, "dY", dY, 2)[0]
+    read_layer(layer, nI, &l)
+    check_part(where, first, last, M)
+    cdef ptrdiff_t at = first * l.nO
+    cdef const float *dy = floats(where, "dY", dY, M, l.nO) + at
+    cdef float *sums = floats_out(where, "d", d, M, l.nO) + at
+    cdef const uint8_t *pieces = bytes_of(where, "which", which, M, l.nO) + at
+    cdef const float *normalized = NULL
+    cdef const float *scales = NULL
+    if l.G is not NULL:
+        normalized = floats(where, "Xhat", Xhat, M, l.nO) + at
+        scales = floats(where, "scale", scale, M) + first
     if first == last:
         return
-    cdef const float *normalized = NULL if Xhat is None else <float *>&Xhat[first, 0]
-    cdef const float *scales = NULL if scale is None else <float *>&scale[first]
     with nogil:
-        kernels.back_to_sums(
-            &l, last - first, &dY[first, 0], normalized, scales, &which[first, 0], &d[first, 0]
-        )
+        kernels.back_to_sums(&l, last - first, dy, normalized, scales, pieces, sums)
 
 
-def back_to_input(
-    const float[:, ::1] d,
-    layer,
-    docs,
-    ptrdiff_t first,
-    ptrdiff_t last,
-    float[:, ::1] dX,
-    const uint8_t[:, ::1] which,
-    const float[:, ::1] dY,
-):
+cdef int check_largest(
+    str where, const uint8_t *which, ptrdiff_t n, const Layer *l
+) except -1:
+    """Check that the largest pieces are pieces; with a single one they say whether it was kept."""
+    cdef ptrdiff_t i
+    cdef uint8_t most = 0
+    check_pieces(where, l)
+    for i in range(n):
+        most = max(most, which[i])
+    if n and most >= max(l.nP, 2):
+        raise IndexError(f"Layer '{where}': which must be below {l.nP}, got {most}.")
+    return 0
+
+
+def back_to_input(d, layer, docs, ptrdiff_t first, ptrdiff_t last, dX, which, dY):
     """Go back from d (M, nO) to the rows [first, last) of the input, dX (N, nI)."""
-    cdef Layer l = read_layer(layer, dX.shape[1])
-    cdef Docs shape = read_docs(docs)
+    cdef str where = layer.name
+    cdef Layer l
+    cdef Docs shape
     cdef int failed
+    cdef const Py_ssize_t *of_dX = shape_of(where, "dX", dX, 2)
+    cdef ptrdiff_t N = of_dX[0], M = shape_of(where, "d", d, 2)[0]
+    read_layer(layer, of_dX[1], &l)
+    read_docs(docs, where, N, M, &shape)
+    check_part(where, first, last, N)
+    cdef const float *sums = floats(where, "d", d, M, l.nO)
+    cdef const float *dy = floats(where, "dY", dY, M, l.nO)
+    cdef const uint8_t *pieces = bytes_of(where, "which", which, M, l.nO)
+    cdef float *dx = floats_out(where, "dX", dX, N, l.nI)
+    check_largest(where, pieces, M * l.nO, &l)
     if first == last:
         return
     with nogil:
         failed = kernels.back_to_input(
-            &l, &shape, &d[0, 0], &which[0, 0], &dY[0, 0], first, last, &dX[first, 0]
+            &l, &shape, sums, pieces, dy, first, last, dx + first * l.nI
         )
     if failed:
         raise MemoryError
 
 
 def back_to_weights(
-    const float[:, ::1] d,
-    layer,
-    docs,
-    int first,
-    int last,
-    const float[:, ::1] X,
-    const uint8_t[:, ::1] which,
-    const float[:, ::1] dY,
-    const float[:, ::1] Xhat,
-    float[:, :, ::1] dW,
-    float[:, ::1] db,
-    float[::1] dG,
-    float[::1] dbeta,
+    d, layer, docs, ptrdiff_t first, ptrdiff_t last, X, which, dY, Xhat, dW, db, dG, dbeta
 ):
     """Add to the gradients of the parameters of the outputs [first, last)."""
-    cdef Layer l = read_layer(layer, X.shape[1])
-    cdef Docs shape = read_docs(docs)
-    cdef ptrdiff_t N = d.shape[0]
+    cdef str where = layer.name
+    cdef Layer l
+    cdef Docs shape
     cdef int failed
-    if N == 0:
+    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
+    cdef ptrdiff_t N = of_X[0], M = shape_of(where, "d", d, 2)[0]
+    read_layer(layer, of_X[1], &l)
+    read_docs(docs, where, N, M, &shape)
+    check_part(where, first, last, l.nO)
+    cdef ptrdiff_t K = (2 * <ptrdiff_t>l.window + 1) * l.nI
+    cdef const float *x = floats(where, "X", X, N, l.nI)
+    cdef const float *sums = floats(where, "d", d, M, l.nO)
+    cdef const float *dy = floats(where, "dY", dY, M, l.nO)
+    cdef const uint8_t *pieces = bytes_of(where, "which", which, M, l.nO)
+    cdef float *of_W = floats_out(where, "dW", dW, l.nO, l.nP, K)
+    cdef float *of_b = floats_out(where, "db", db, l.nO, l.nP)
+    cdef const float *normalized = NULL
+    cdef float *gain = NULL
+    cdef float *shift = NULL
+    if l.G is not NULL:
+        normalized = floats(where, "Xhat", Xhat, M, l.nO)
+        gain, shift = floats_out(where, "dG", dG, l.nO), floats_out(where, "dbeta", dbeta, l.nO)
+    if M == 0 or first == last:
         return
-    cdef const float *normalized = NULL if Xhat is None else <float *>&Xhat[0, 0]
-    cdef float *gain = NULL if dG is None else &dG[0]
-    cdef float *shift = NULL if dG is None else &dbeta[0]
     with nogil:
         failed = kernels.back_to_weights(
-            &l, &shape, &X[0, 0], N, &d[0, 0], &which[0, 0], &dY[0, 0], normalized,
-            first, last, &dW[0, 0, 0], &db[0, 0], gain, shift
+            &l, &shape, x, M, sums, pieces, dy, normalized, <int>first, <int>last,
+            of_W, of_b, gain, shift
         )
     if failed:
         raise MemoryError
 
 
-def encode(
-    const float[:, ::1] X, layers, bint pad, const int64_t[::1] lengths, float[:, ::1] Y
-):
+def encode(X, layers, bint pad, lengths, Y):
     """Compute all layers of an encoder, for docs side by side: X (N, nI) -> Y (N, nO).
 
     pad: Whether docs have padding around them as in spaCy's encoder, instead of zeros.
     """
-    cdef int L = len(layers), i, failed, width = X.shape[1]
-    if X.shape[0] == 0:
-        return
-    cdef uint8_t[::1] memory = bytearray(L * sizeof(Layer))
-    cdef Layer *read = <Layer *>&memory[0]
+    cdef str where = "encoder"
+    cdef int L = as_int(where, "the number of layers", len(layers), 1), i, failed
+    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
+    cdef ptrdiff_t N = of_X[0], width = of_X[1]
+    cdef ptrdiff_t D = shape_of(where, "lengths", lengths, 1)[0]
+    memory = numpy.empty(L * sizeof(Layer), dtype="uint8")
+    cdef Layer *read = <Layer *>bytes_out(where, "layers", memory.reshape(L, -1), L, sizeof(Layer))
+    cdef const float *x = floats(where, "X", X, N, width)
     for i in range(L):
-        read[i] = read_layer(layers[i], width)
+        read_layer(layers[i], width, read + i)
         width = read[i].nO
-    if Y.shape[0] != X.shape[0] or Y.shape[1] != width:
-        raise ValueError(f"an encoder of width {width} does not fit its result")
+        if pad and read[i].window != read[0].window:
+            raise ValueError(f"Layer '{layers[i].name}': all layers must have the same window.")
+    as_int(where, "the padding", times(where, "the padding", L, read[0].window))
+    cdef float *y = floats_out(where, "Y", Y, N, width)
+    cdef const int64_t *of_docs = int64s(where, "lengths", lengths, D)
+    check_lengths(where, of_docs, D, N)
+    if N == 0:
+        return
     with nogil:
-        failed = kernels.encode(read, L, pad, &lengths[0], lengths.shape[0], &X[0, 0], &Y[0, 0])
+        failed = kernels.encode(read, L, pad, of_docs, D, x, y)
     if failed:
         raise MemoryError
 
 
-cdef Tables read_tables(tables, uint8_t[::1] memory, hashing):
+# Embeddings
+
+
+cdef object read_tables(str where, tables, hashing, bint written, Tables *t):
     """Point to A tables (nV, W), and to how ids are hashed into each.
 
-    memory: For A pointers. The result points to it, so the caller keeps it.
+    Returns an array of A pointers, to which the result points: the caller keeps it.
     """
-    cdef float **pointers = <float **>&memory[0]
-    cdef const uint32_t[::1] nV = hashing.nV
-    cdef const uint32_t[:, ::1] seeds = hashing.seeds
-    cdef const int32_t[::1] num_hashes = hashing.num_hashes
-    cdef const float[:, ::1] table
-    cdef Tables t
-    cdef int a
-    for a in range(len(tables)):
-        table = tables[a]
-        pointers[a] = <float *>&table[0, 0]
-        if table.shape[0] != nV[a] or num_hashes[a] > 16:
-            raise ValueError(f"table {a} has {table.shape[0]} rows, expected {nV[a]}")
-    t.tables, t.nV, t.seeds, t.num_hashes = pointers, &nV[0], &seeds[0, 0], &num_hashes[0]
-    t.A, t.W = len(tables), table.shape[1]
-    return t
+    cdef int A = as_int(where, "the number of tables", len(tables), 1), a
+    cdef ptrdiff_t W = shape_of(where, "E", tables[0], 2)[1]
+    pointers = numpy.empty((A, sizeof(float *)), dtype="uint8")
+    cdef float **pointer = <float **>bytes_out(where, "tables", pointers, A, sizeof(float *))
+    t.A, t.W = A, as_int(where, "the width of tables", W)
+    as_int(where, "the width of all tables", times(where, "the width of all tables", A, W))
+    t.nV = uint32s(where, "nV", hashing.nV, A)
+    t.num_hashes = int32s(where, "num_hashes", hashing.num_hashes, A)
+    t.seeds = uint32s(where, "seeds", hashing.seeds, A, MAX_HASHES // 4)
+    for a in range(A):
+        as_int(where, "nV", t.nV[a], 1)
+        if not 1 <= t.num_hashes[a] <= MAX_HASHES:
+            raise ValueError(
+                f"Layer '{where}': expected 1 to {MAX_HASHES} hash functions, got {t.num_hashes[a]}."
+            )
+        name = f"E of column {a}"
+        if written:
+            pointer[a] = floats_out(where, name, tables[a], t.nV[a], W)
+        else:
+            pointer[a] = <float *>floats(where, name, tables[a], t.nV[a], W)
+    t.tables = pointer
+    return pointers
 
 
-def hash_embed(
-    const uint64_t[:, ::1] ids,
-    tables,
-    hashing,
-    ptrdiff_t first,
-    ptrdiff_t last,
-    int32_t[:, :, ::1] rows,
-    float[:, ::1] vectors,
-):
+def hash_embed(ids, tables, hashing, ptrdiff_t first, ptrdiff_t last, rows, vectors):
     """Embed the tokens [first, last): ids (U, A) -> rows (U, A, 16), vectors (U, A * W).
 
     hashing (Hashing): Of compute/hash_embed.py.
     """
+    cdef str where = "hash_embed"
     cdef Tables t
+    cdef ptrdiff_t U = shape_of(where, "ids", ids, 2)[0]
+    pointers = read_tables(where, tables, hashing, False, &t)
+    check_part(where, first, last, U)
+    cdef const uint64_t *of_ids = uint64s(where, "ids", ids, U, t.A)
+    cdef int32_t *of_rows = int32s_out(where, "rows", rows, U, t.A, MAX_HASHES)
+    cdef float *sums = floats_out(where, "vectors", vectors, U, t.A * t.W)
     if first == last:
         return
-    cdef uint8_t[::1] memory = bytearray(len(tables) * sizeof(float *))
-    t = read_tables(tables, memory, hashing)
     with nogil:
-        kernels.hash_embed(&t, &ids[0, 0], first, last, &rows[0, 0, 0], &vectors[0, 0])
+        kernels.hash_embed(&t, of_ids, first, last, of_rows, sums)
 
 
-def mix(
-    const uint64_t[:, ::1] ids,
-    tables,
-    hashing,
-    layer,
-    ptrdiff_t first,
-    ptrdiff_t last,
-    float[:, ::1] Y,
-):
+def mix(ids, tables, hashing, layer, ptrdiff_t first, ptrdiff_t last, Y):
     """Embed the tokens [first, last) and mix their columns: ids (N, A) -> Y (N, nO)."""
-    cdef Layer l = read_layer(layer, layer.W.shape[2])
+    cdef str where = "hash_embed"
     cdef Tables t
+    cdef Layer l
     cdef int failed
+    cdef ptrdiff_t N = shape_of(where, "ids", ids, 2)[0]
+    pointers = read_tables(where, tables, hashing, False, &t)
+    read_layer(layer, t.A * t.W, &l)
+    check_part(where, first, last, N)
+    cdef const uint64_t *of_ids = uint64s(where, "ids", ids, N, t.A)
+    cdef float *y = floats_out(where, "Y", Y, N, l.nO)
     if first == last:
         return
-    cdef uint8_t[::1] memory = bytearray(len(tables) * sizeof(float *))
-    t = read_tables(tables, memory, hashing)
-    if t.A * t.W != l.nI or ids.shape[1] != t.A:
-        raise ValueError(f"{t.A} tables of width {t.W} do not fit a layer of width {l.nI}")
+    as_int(where, "the number of tokens", N)
     with nogil:
-        failed = kernels.mix(&t, &l, &ids[first, 0], last - first, &Y[first, 0])
+        failed = kernels.mix(&t, &l, of_ids + first * t.A, last - first, y + first * l.nO)
     if failed:
         raise MemoryError
 
 
-def hash_embed_backward(
-    gradients,
-    hashing,
-    int first,
-    int last,
-    const int32_t[:, :, ::1] rows,
-    const float[:, ::1] d_vectors,
-):
+def hash_embed_backward(gradients, hashing, ptrdiff_t first, ptrdiff_t last, rows, d_vectors):
     """Add d_vectors (U, A * W) to the rows of the gradients [first, last) of tables."""
+    cdef str where = "hash_embed"
     cdef Tables t
-    if rows.shape[0] == 0:
+    cdef ptrdiff_t U = shape_of(where, "rows", rows, 3)[0], i
+    cdef int a, k
+    pointers = read_tables(where, gradients, hashing, True, &t)
+    check_part(where, first, last, t.A)
+    cdef const int32_t *of_rows = int32s(where, "rows", rows, U, t.A, MAX_HASHES)
+    cdef const float *d = floats(where, "d_vectors", d_vectors, U, t.A * t.W)
+    for i in range(U):
+        for a in range(first, last):
+            for k in range(t.num_hashes[a]):
+                if <uint32_t>of_rows[(i * t.A + a) * MAX_HASHES + k] >= t.nV[a]:
+                    raise IndexError(f"Layer '{where}': a row is not among the {t.nV[a]} of E.")
+    if U == 0:
         return
-    cdef uint8_t[::1] memory = bytearray(len(gradients) * sizeof(float *))
-    t = read_tables(gradients, memory, hashing)
     with nogil:
-        kernels.hash_embed_backward(
-            &t, &rows[0, 0, 0], &d_vectors[0, 0], rows.shape[0], first, last
-        )
+        kernels.hash_embed_backward(&t, of_rows, d, U, <int>first, <int>last)
 
 
-cdef Bags read_bags(bags, int W, const float[:, :] sums):
-    """Point to the rows of symbols; the caller has checked that the table has them."""
-    cdef const int32_t[:, ::1] rows = bags.rows
-    cdef const float[:, ::1] weights = bags.weights
-    cdef const int64_t[::1] ends = bags.ends
-    cdef Bags b
-    b.K, b.W, b.mean = rows.shape[1], W, bags.mean
-    if sums.shape[1] != W or (W > 1 and sums.strides[1] != 4) or sums.strides[0] % 4:
-        raise ValueError(f"cannot sum rows of {W} numbers in rows of {sums.shape[1]}")
-    if weights is not None and (
-        weights.shape[0] != rows.shape[0] or weights.shape[1] != rows.shape[1]
-    ):
-        raise ValueError(f"{weights.shape[1]} weights of a symbol do not fit {b.K} rows")
-    b.rows = &rows[0, 0]
-    b.weights = NULL if weights is None else &weights[0, 0]
-    b.ends = NULL if ends is None else &ends[0]
-    return b
+cdef ptrdiff_t read_bags(
+    str where, bags, ptrdiff_t nV, ptrdiff_t W, ptrdiff_t first, ptrdiff_t last, Bags *b
+) except -1:
+    """Point to the rows of symbols, which a table must have; returns the number of tokens, U.
+
+    Checks the rows of the tokens [first, last); with last < 0, of all.
+    """
+    cdef const Py_ssize_t *of_rows = shape_of(where, "rows", bags.rows, 2)
+    cdef ptrdiff_t M = of_rows[0], U = M, u, i, begin, end
+    cdef int64_t before = 0
+    b.K, b.W = as_int(where, "the rows of a symbol", of_rows[1]), as_int(where, "the width", W)
+    b.mean = bool(bags.mean)
+    b.rows = int32s(where, "rows", bags.rows, M, b.K)
+    b.weights, b.ends = NULL, NULL
+    if bags.weights is not None:
+        b.weights = floats(where, "weights", bags.weights, M, b.K)
+    if bags.ends is not None:
+        U = shape_of(where, "ends", bags.ends, 1)[0]
+        b.ends = int64s(where, "ends", bags.ends, U)
+        for u in range(U):
+            if not before <= b.ends[u] <= M:
+                before = -1
+                break
+            before = b.ends[u]
+        if before != M:
+            raise ValueError(f"Layer '{where}': ends of tokens do not end within {M} symbols.")
+    if last < 0:
+        last = U
+    check_part(where, first, last, U)
+    begin, end = first, last
+    if b.ends is not NULL:
+        begin = b.ends[first - 1] if first else 0
+        end = b.ends[last - 1] if last else 0
+    for i in range(begin * b.K, end * b.K):
+        if not 0 <= b.rows[i] < nV:
+            raise IndexError(
+                f"Layer '{where}' has {nV} rows (0 to {nV - 1}), but was asked for row {b.rows[i]}."
+            )
+    return U
 
 
-def gather_sum(
-    const float[:, ::1] table, bags, ptrdiff_t first, ptrdiff_t last, float[:, :] out
-):
+def gather_sum(table, bags, ptrdiff_t first, ptrdiff_t last, out):
     """Sum the rows of the tokens [first, last): table (nV, W) -> out (U, W), rows contiguous.
 
     bags (Bags): Of compute/bags.py.
     """
-    if first == last or table.shape[1] == 0 or len(bags.rows) == 0:
-        out[first:last] = 0
+    cdef str where = "table_embed"
+    cdef Bags b
+    cdef const Py_ssize_t *of_E = shape_of(where, "E", table, 2)
+    cdef ptrdiff_t U = read_bags(where, bags, of_E[0], of_E[1], first, last, &b), stride
+    cdef const float *E = floats(where, "E", table, of_E[0], b.W)
+    cdef float *sums = rows_of(where, "out", out, True, U, b.W, &stride)
+    if first == last or b.W == 0:
         return
-    cdef Bags b = read_bags(bags, table.shape[1], out)
     with nogil:
-        kernels.gather_sum(&b, &table[0, 0], first, last, &out[0, 0], out.strides[0] // 4)
+        kernels.gather_sum(&b, E, first, last, sums, stride)
 
 
-def mix_bags(
-    tables, bags, layer, ptrdiff_t first, ptrdiff_t last, float[:, ::1] vectors, float[:, ::1] Y
-):
+def mix_bags(tables, bags, layer, ptrdiff_t first, ptrdiff_t last, vectors, Y):
     """Sum the rows of the tokens [first, last) in each column, and mix: vectors (U, nI) -> Y (U, nO)."""
-    cdef Layer l = read_layer(layer, vectors.shape[1])
+    cdef str where = "table_embed"
+    cdef Layer l
+    cdef Bags b
+    cdef int failed
+    cdef const Py_ssize_t *of_E
+    cdef const float *E
+    cdef const Py_ssize_t *of_vectors = shape_of(where, "vectors", vectors, 2)
+    cdef ptrdiff_t U = of_vectors[0], offset = 0
     cdef int64_t n = last - first
     cdef Docs docs = Docs(&n, 1, 0, 0, False)
-    cdef Bags b
-    cdef const float[:, ::1] table
-    cdef ptrdiff_t W, offset = 0
-    cdef int failed
+    read_layer(layer, of_vectors[1], &l)
+    check_part(where, first, last, U)
+    cdef float *sums = floats_out(where, "vectors", vectors, U, l.nI)
+    cdef float *y = floats_out(where, "Y", Y, U, l.nO)
+    if l.window:
+        raise ValueError(f"Layer '{layer.name}': a mix has no window, got {l.window}.")
+    for table, column in zip(tables, bags, strict=True):
+        of_E = shape_of(where, "E", table, 2)
+        if read_bags(where, column, of_E[0], of_E[1], first, last, &b) != U:
+            raise ValueError(f"Layer '{where}': all columns must have {U} tokens.")
+        E = floats(where, "E", table, of_E[0], b.W)
+        if offset + b.W > l.nI:
+            raise ValueError(f"Layer '{where}': tables are wider than {l.nI}, the mix's input.")
+        if n and b.W:
+            with nogil:
+                kernels.gather_sum(&b, E, first, last, sums + offset, l.nI)
+        offset += b.W
+    if offset != l.nI:
+        raise ValueError(f"Layer '{where}': tables of width {offset} do not fill {l.nI} numbers.")
     if n == 0:
         return
-    for table, column in zip(tables, bags, strict=True):
-        W = table.shape[1]
-        if offset + W > vectors.shape[1]:
-            raise ValueError(f"tables do not fit a layer of width {vectors.shape[1]}")
-        if len(column.rows) == 0:
-            vectors[first:last, offset : offset + W] = 0
-        else:
-            b = read_bags(column, W, vectors[:, offset : offset + W])
-            with nogil:
-                kernels.gather_sum(
-                    &b, &table[0, 0], first, last, &vectors[0, offset], vectors.shape[1]
-                )
-        offset += W
     with nogil:
         failed = kernels.maxout(
-            &l, &docs, &vectors[first, 0], 0, n, NULL, &Y[first, 0], NULL, NULL, NULL
+            &l, &docs, sums + first * l.nI, 0, n, NULL, y + first * l.nO, NULL, NULL, NULL
         )
     if failed:
         raise MemoryError
 
 
-def scatter_sum(
-    float[:, ::1] gradient, bags, const float[:, :] d_sums, int first, int last
-):
+def scatter_sum(gradient, bags, d_sums, ptrdiff_t first, ptrdiff_t last):
     """Add d_sums (U, W) to the entries [first, last) of rows of a gradient (nV, W)."""
-    if first == last or d_sums.shape[0] == 0 or len(bags.rows) == 0:
+    cdef str where = "table_embed"
+    cdef Bags b
+    cdef const Py_ssize_t *of_E = shape_of(where, "dE", gradient, 2)
+    cdef ptrdiff_t U = read_bags(where, bags, of_E[0], of_E[1], 0, -1, &b), stride
+    cdef float *dE = floats_out(where, "dE", gradient, of_E[0], b.W)
+    cdef const float *d = rows_of(where, "d_sums", d_sums, False, U, b.W, &stride)
+    check_part(where, first, last, b.W)
+    if first == last or U == 0:
         return
-    cdef Bags b = read_bags(bags, gradient.shape[1], d_sums)
-    cdef ptrdiff_t stride = d_sums.strides[0] // 4
     with nogil:
-        kernels.scatter_sum(
-            &b, &gradient[0, 0], d_sums.shape[0], &d_sums[0, 0], stride, first, last
-        )
+        kernels.scatter_sum(&b, dE, U, d, stride, <int>first, <int>last)
 
 
-def gather_dot(
-    const float[:, ::1] table,
-    bags,
-    ptrdiff_t first,
-    ptrdiff_t last,
-    const float[:, :] d_sums,
-    float[:, ::1] d_weights,
-):
+def gather_dot(table, bags, ptrdiff_t first, ptrdiff_t last, d_sums, d_weights):
     """Multiply the rows of the tokens [first, last) by d_sums (U, W) -> d_weights (M, K)."""
-    if first == last or len(bags.rows) == 0:
+    cdef str where = "table_embed"
+    cdef Bags b
+    cdef const Py_ssize_t *of_E = shape_of(where, "E", table, 2)
+    cdef ptrdiff_t U = read_bags(where, bags, of_E[0], of_E[1], first, last, &b), stride
+    cdef const float *E = floats(where, "E", table, of_E[0], b.W)
+    cdef const float *d = rows_of(where, "d_sums", d_sums, False, U, b.W, &stride)
+    cdef float *products = floats_out(where, "d_weights", d_weights, shape_of(where, "rows", bags.rows, 2)[0], b.K)
+    if first == last:
         return
-    cdef Bags b = read_bags(bags, table.shape[1], d_sums)
-    cdef ptrdiff_t stride = d_sums.strides[0] // 4
     with nogil:
-        kernels.gather_dot(
-            &b, &table[0, 0], first, last, &d_sums[0, 0], stride, &d_weights[0, 0]
-        )
+        kernels.gather_dot(&b, E, first, last, d, stride, products)
 
 
-def hash_rows(
-    const uint64_t[::1] ids, uint32_t nV, const uint32_t[::1] seeds, int32_t[:, ::1] rows
-):
-    """Hash ids (M,) to rows (M, K) of a table; seeds ((K + 3) // 4,)."""
-    cdef ptrdiff_t n = ids.shape[0]
+def hash_rows(ids, ptrdiff_t nV, seeds, rows):
+    """Hash ids (M,) to rows (M, K) of a table; seeds ((K + 3) // 4,) or more."""
+    cdef str where = "hash_rows"
+    cdef ptrdiff_t n = shape_of(where, "ids", ids, 1)[0], num_seeds = shape_of(where, "seeds", seeds, 1)[0]
+    cdef int K = as_int(where, "the rows of an id", shape_of(where, "rows", rows, 2)[1])
+    cdef const uint64_t *of_ids = uint64s(where, "ids", ids, n)
+    cdef const uint32_t *of_seeds = uint32s(where, "seeds", seeds, num_seeds)
+    cdef int32_t *of_rows = int32s_out(where, "rows", rows, n, K)
+    as_int(where, "nV", nV, 1)
+    if 4 * num_seeds < K:
+        raise ValueError(f"Layer '{where}': {num_seeds} seeds do not make {K} hash functions.")
     if n:
         with nogil:
-            kernels.hash_rows(&ids[0], n, nV, &seeds[0], rows.shape[1], &rows[0, 0])
+            kernels.hash_rows(of_ids, n, <uint32_t>nV, of_seeds, K, of_rows)
 
 
-def hash_ngrams(
-    const uint64_t[::1] ids,
-    const int64_t[::1] lengths,
-    const int32_t[::1] orders,
-    uint64_t[::1] ngrams,
-):
+def hash_ngrams(ids, lengths, orders, ngrams):
     """Hash the n-grams of docs: ids (N,) of all tokens, lengths (D,), orders ascending -> (M,)."""
-    cdef ptrdiff_t D = lengths.shape[0]
-    if ngrams.shape[0]:
+    cdef str where = "hash_ngrams"
+    cdef ptrdiff_t N = shape_of(where, "ids", ids, 1)[0], D = shape_of(where, "lengths", lengths, 1)[0]
+    cdef int num_orders = as_int(where, "orders", shape_of(where, "orders", orders, 1)[0]), o
+    cdef ptrdiff_t M = 0, d
+    cdef const uint64_t *of_ids = uint64s(where, "ids", ids, N)
+    cdef const int64_t *of_docs = int64s(where, "lengths", lengths, D)
+    cdef const int32_t *of_orders = int32s(where, "orders", orders, num_orders)
+    check_lengths(where, of_docs, D, N)
+    for o in range(num_orders):
+        if of_orders[o] <= (of_orders[o - 1] if o else 0):
+            raise ValueError(f"Layer '{where}': orders must be positive and ascending, got {orders}.")
+        for d in range(D):
+            M += max(of_docs[d] - of_orders[o] + 1, 0)
+    cdef uint64_t *of_ngrams = <uint64_t *>pointer_to(
+        where, "ngrams", ngrams, b"u", 8, True, M, ABSENT, ABSENT
+    )
+    if M:
         with nogil:
-            kernels.hash_ngrams(
-                &ids[0], &lengths[0], D, &orders[0], orders.shape[0], &ngrams[0]
-            )
+            kernels.hash_ngrams(of_ids, of_docs, D, of_orders, num_orders, of_ngrams)
 
 
-def look_up(
-    const uint64_t[::1] ids,
-    const uint64_t[::1] keys,
-    const int32_t[::1] row_of,
-    int32_t[::1] rows,
-):
+def look_up(ids, keys, row_of, rows):
     """Find the rows (M,) of ids (M,) among V keys in ascending order, 0 for none."""
-    cdef ptrdiff_t n = ids.shape[0], V = keys.shape[0]
+    cdef str where = "lookup_rows"
+    cdef ptrdiff_t n = shape_of(where, "ids", ids, 1)[0], V = shape_of(where, "keys", keys, 1)[0]
+    cdef const uint64_t *of_ids = uint64s(where, "ids", ids, n)
+    cdef const uint64_t *of_keys = uint64s(where, "keys", keys, V)
+    cdef const int32_t *of_rows = int32s(where, "rows of keys", row_of, V)
+    cdef int32_t *out = int32s_out(where, "rows", rows, n)
     if n:
         with nogil:
-            kernels.look_up(&ids[0], n, &keys[0], &row_of[0], V, &rows[0])
+            kernels.look_up(of_ids, n, of_keys, of_rows, V, out)
 
 
-def viterbi(
-    const float[:, ::1] scores,
-    const double[:, ::1] transitions,
-    const uint8_t[::1] known,
-    const int64_t[::1] lengths,
-):
+# Tags, optimizer, unique rows
+
+
+def viterbi(scores, transitions, known, lengths):
     """Find the best tags (N,) of D sequences: scores (N, nO), transitions (nO, nO) or None.
 
     transitions: From the column's tag to the row's.
     known: What ner/tagger/decode.py knows of tokens, as bits.
     """
-    tags = numpy.empty(scores.shape[0], dtype="int64")
-    cdef int64_t[::1] best = tags
-    cdef int K = (scores.shape[1] - 1) // 4, failed
-    cdef const double *pairs = NULL if transitions is None else <double *>&transitions[0, 0]
-    if scores.shape[0] == 0:
+    cdef str where = "token_tagger"
+    cdef const Py_ssize_t *of_scores = shape_of(where, "scores", scores, 2)
+    cdef ptrdiff_t N = of_scores[0]
+    cdef int nO = as_int(where, "the number of tags", of_scores[1], 1), failed
+    cdef ptrdiff_t D = shape_of(where, "lengths", lengths, 1)[0]
+    cdef const float *of_tags = floats(where, "scores", scores, N, nO)
+    cdef const uint8_t *bits = bytes_of(where, "known", known, N)
+    cdef const int64_t *of_docs = int64s(where, "lengths", lengths, D)
+    cdef const double *pairs = NULL
+    if nO % 4 != 1:
+        raise ValueError(f"Layer '{where}': expected O and four tags a label, got {nO} tags.")
+    if transitions is not None:
+        pairs = <const double *>pointer_to(
+            where, "transitions", transitions, b"f", 8, False, nO, nO, ABSENT
+        )
+    check_lengths(where, of_docs, D, N)
+    tags = numpy.empty(N, dtype="int64")
+    cdef int64_t *best = int64s_out(where, "tags", tags, N)
+    if N == 0:
         return tags
     with nogil:
-        failed = kernels.viterbi(
-            &scores[0, 0], K, pairs, &known[0], &lengths[0], lengths.shape[0], &best[0]
-        )
+        failed = kernels.viterbi(of_tags, nO // 4, pairs, bits, of_docs, D, best)
     if failed:
         raise MemoryError
     return tags
 
 
 def adam(
-    float[::1] weights,
-    float[::1] gradient,
-    float[::1] mom1,
-    float[::1] mom2,
-    float[::1] averages,
+    weights,
+    gradient,
+    mom1,
+    mom2,
+    averages,
     float clip,
     float beta1,
     float beta2,
@@ -750,7 +1104,7 @@ def adam(
     float decay,
     float average_rest,
 ):
-    """Take a step of Adam in place, and set the gradient to 0. Arrays are (N,), N > 0.
+    """Take a step of Adam in place, and set the gradient to 0. Arrays are (N,) float32.
 
     averages: The averages of the weights, or None to keep none.
     clip: Factor of the gradient, 1 to leave it as it is.
@@ -758,25 +1112,37 @@ def adam(
     decay: Share of the weights that decays after the step.
     average_rest: Share of the new weights in the averages.
     """
+    cdef str where = "Adam"
+    cdef ptrdiff_t n = shape_of(where, "weights", weights, 1)[0]
     cdef Adam step
-    cdef float *kept = NULL if averages is None else &averages[0]
+    cdef float *w = floats_out(where, "weights", weights, n)
+    cdef float *g = floats_out(where, "gradient", gradient, n)
+    cdef float *m1 = floats_out(where, "mom1", mom1, n)
+    cdef float *m2 = floats_out(where, "mom2", mom2, n)
+    cdef float *kept = NULL
+    if averages is not None:
+        kept = floats_out(where, "averages", averages, n)
     step.clip, step.beta1, step.beta2, step.eps = clip, beta1, beta2, eps
     step.learn_rate, step.decay, step.average_rest = learn_rate, decay, average_rest
     with nogil:
-        c_adam(&step, weights.shape[0], &weights[0], &gradient[0], &mom1[0], &mom2[0], kept)
+        c_adam(&step, n, w, g, m1, m2, kept)
 
 
-def distinct_rows(const uint64_t[:, ::1] ids):
+def distinct_rows(ids):
     """Group equal rows: ids (N, C) -> the first row of each group (U,), group of each row (N,)."""
-    cdef ptrdiff_t number, N = ids.shape[0]
-    cdef int C = ids.shape[1]
+    cdef str where = "unique_tokens"
+    cdef const Py_ssize_t *shape = shape_of(where, "ids", ids, 2)
+    cdef int N = as_int(where, "the number of tokens", shape[0])
+    cdef int C = as_int(where, "the number of columns", shape[1])
+    cdef ptrdiff_t number
     first, group_of = numpy.empty(N, dtype="int64"), numpy.empty(N, dtype="int32")
-    cdef int64_t[::1] firsts = first
-    cdef int32_t[::1] groups = group_of
+    cdef const uint64_t *of_ids = uint64s(where, "ids", ids, N, C)
+    cdef int64_t *firsts = int64s_out(where, "first", first, N)
+    cdef int32_t *groups = int32s_out(where, "groups", group_of, N)
     if N == 0:
         return first, group_of
     with nogil:
-        number = c_distinct_rows(&ids[0, 0], N, C, &firsts[0], &groups[0])
+        number = c_distinct_rows(of_ids, N, C, firsts, groups)
     if number < 0:
         raise MemoryError
     return first[:number], group_of

@@ -49,8 +49,10 @@ static void point_to(const Layer *l, const Docs *docs, const float *X, ptrdiff_t
     for (int i = 0; i < n; i++, index += S) {
         int s = 1;
         while (s < S && index[0] >= 0 && index[s] == index[0] + s) s++;
-        w->rows[i] = X + index[0] * (ptrdiff_t)nI;
-        if (s == S && index[0] >= 0) continue;
+        if (s == S && index[0] >= 0) {
+            w->rows[i] = X + index[0] * (ptrdiff_t)nI;
+            continue;
+        }
         float *copy = w->copies + i * S * nI;
         w->rows[i] = copy;
         for (s = 0; s < S; s++, copy += nI)

@@ -27,6 +27,7 @@ class Layer(NamedTuple):
     dilation: The distance of neighbours in a window.
     relu: Whether Y is 0 where the sum of a single piece is negative.
     residual: Whether X is added.
+    name: The layer's, for messages.
     """
 
     W: Array
@@ -37,6 +38,7 @@ class Layer(NamedTuple):
     dilation: int = 1
     relu: bool = False
     residual: bool = False
+    name: str = "maxout"
 
     @property
     def params(self) -> tuple[Array, Array, Optional[Array], Optional[Array]]:

@@ -60,7 +60,7 @@ def forward(
             "Build it with the width of the layers before it."
         )
     X = model.ops.as_contig(X, dtype="float32")
-    layer, docs = Layer(*parameters(model)), Docs(numpy.array([len(X)]))
+    layer, docs = Layer(*parameters(model), name=NAME), Docs(numpy.array([len(X)]))
     Y, cache = maxout_forward(X, layer, docs, is_train=is_train)
     Y_info = ArrayInfo.from_array(Y)
 

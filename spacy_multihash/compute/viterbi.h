@@ -31,14 +31,16 @@ static int viterbi(const float *scores, int K, const double *transitions, const 
     int64_t longest = 1;
     for (ptrdiff_t d = 0; d < D; d++)
         if (lengths[d] > longest) longest = lengths[d];
-    double *sums = malloc(2 * nO * sizeof *sums + longest * nO * sizeof(int32_t));
-    if (!sums) return -1;
-    double *next = sums + nO, best;
+    double *memory = malloc(2 * nO * sizeof *memory + longest * nO * sizeof(int32_t));
+    if (!memory) return -1;
+    double *sums = memory, *next = sums + nO;
     int32_t *from = (int32_t *)(next + nO); /* (longest, nO) the tag before */
     for (ptrdiff_t d = 0; d < D; d++) {
         const int64_t n = lengths[d];
         for (int64_t i = 0; i < n; i++) {
             int32_t *before = from + i * nO;
+            double outside = 0; /* the best sum before O; at first, nothing */
+            const int closing = i ? best_closing(sums, transitions, K, &outside) : 0;
             for (int tag = 0; tag < nO; tag++) {
                 const double *row = transitions ? transitions + (size_t)tag * nO : NULL;
                 const int kind = tag ? (tag - 1) / K : 4, B = tag - kind * K, I = B + K;
@@ -47,12 +49,11 @@ static int viterbi(const float *scores, int K, const double *transitions, const 
                     const double of_I = i ? sums[I] + (row ? row[I] : 0) : -INFINITY;
                     before[tag] = of_I > of_B ? I : B;
                     next[tag] = of_I > of_B ? of_I : of_B;
-                } else if (i && (row || !tag)) {
-                    before[tag] = best_closing(sums, row, K, &best);
-                    next[tag] = best;
-                } else { /* without transitions, as before O */
-                    before[tag] = before[0];
-                    next[tag] = i ? best : 0;
+                } else if (i && tag && row) {
+                    before[tag] = best_closing(sums, row, K, next + tag);
+                } else { /* O; without transitions, B and U as O */
+                    before[tag] = closing;
+                    next[tag] = outside;
                 }
             }
             for (int tag = 0; tag < nO; tag++)
@@ -61,6 +62,7 @@ static int viterbi(const float *scores, int K, const double *transitions, const 
             sums = next;
             next = swap;
         }
+        double best;
         int tag = n ? best_closing(sums, NULL, K, &best) : 0;
         for (int64_t i = n - 1; i >= 0; i--) {
             tags[i] = tag;
@@ -70,6 +72,6 @@ static int viterbi(const float *scores, int K, const double *transitions, const 
         known += n;
         tags += n;
     }
-    free(sums < next ? sums : next);
+    free(memory);
     return 0;
 }

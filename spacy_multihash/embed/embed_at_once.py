@@ -26,7 +26,7 @@ from ..compute.threads import in_parts
 from .bags import find_multi_embed, read_columns
 from .rows import HASH_NAME, LOOKUP_NAME, hashed_by
 from .table_embed import NAME as TABLE_EMBED
-from .table_embed import check_rows, table_of
+from .table_embed import table_of
 from .unique_tokens import Column
 
 
@@ -88,7 +88,7 @@ def _read(model: Model) -> Optional[_Embedding]:
     shapes = [(nV, width) for nV, _, _ in hashed]
     if [table.shape for table in tables] != shapes or kernels_for(W) is None:
         return None
-    return _Embedding(attrs, tables, hashing_of(tuple(hashed)), Layer(W, b, G, beta))
+    return _Embedding(attrs, tables, hashing_of(tuple(hashed)), Layer(W, b, G, beta, name=mix.name))
 
 
 def forward_columns(
@@ -125,10 +125,8 @@ def forward_columns(
             mean = column.attrs["reduce"].value == "mean"
         rows, table = chain.layers
         tables.append(table_of(table))
-        found = rows.predict(ids)
-        check_rows(table, found)
-        bags.append(Bags(found, None, ends, mean))
-    layer, U = Layer(*parameters(mix)), len(unique[0])
+        bags.append(Bags(rows.predict(ids), None, ends, mean))
+    layer, U = Layer(*parameters(mix), name=mix.name), len(unique[0])
     kernels: Any = kernels_for(layer.W)
     nO, _, nI = layer.W.shape
     vectors: Array = numpy.empty((U, nI), dtype="float32")

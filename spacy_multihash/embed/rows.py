@@ -187,6 +187,20 @@ class Symbols:
             raise ValueError(f"A table of symbols must hold each id once, holds {twice} twice.")
         return cls(keys, (order + 1).astype("int32"))
 
+    def check(self, where: str) -> None:
+        """Raise ValueError unless keys ascend and each has a row of its own."""
+        V = len(self)
+        if not (
+            self.keys.shape == self.rows.shape == (V,)
+            and (self.keys[1:] > self.keys[:-1]).all()
+            and numpy.array_equal(numpy.sort(self.rows), numpy.arange(1, V + 1))
+        ):
+            raise ValueError(
+                f"Cannot load weights into layer {where}: its table has keys of shape "
+                f"{self.keys.shape} and rows of shape {self.rows.shape}, expected ascending keys "
+                "and, for each, a row from 1 to their number. The file is damaged."
+            )
+
     def __len__(self) -> int:
         """Count the symbols, V."""
         return len(self.keys)
@@ -218,6 +232,7 @@ def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Sym
     arrays = srsly.msgpack_loads(value)
     # Unpacked arrays are read-only views, in the byte order of the machine that wrote them.
     saved = Symbols(numpy.array(arrays["keys"], "uint64"), numpy.array(arrays["rows"], "int32"))
+    saved.check(describe(model))
     is_same = numpy.array_equal(present.keys, saved.keys) and numpy.array_equal(
         present.rows, saved.rows
     )

@@ -125,16 +125,23 @@ def gradient_of(model: Model) -> Floats2d:
 
 
 def check_rows(model: Model, rows: Ints2d) -> None:
-    """Raise IndexError for a row outside the table."""
-    nV = len(table_of(model))
-    # As unsigned numbers, negative rows are large, so a single pass finds both.
-    if rows.size:
-        bits = 8 * cast(Array, rows).dtype.itemsize
-        last = int(cast(Array, rows).view(f"uint{bits}").max())
-        if last >= nV:
-            asked = last if last < 2 ** (bits - 1) else last - 2**bits
-            raise IndexError(
-                f"Layer '{model.name}' has {nV} rows (0 to {nV - 1}), but was asked for row "
-                f"{asked}. The layer before it maps to more rows than the table has: build both "
-                "with the same number of rows."
-            )
+    """Raise IndexError for a row outside the table, ValueError for rows that aren't integers."""
+    nV, found = len(table_of(model)), cast(Array, rows)
+    if found.dtype.kind not in "iu" or found.ndim != 2:
+        raise ValueError(
+            f"Layer '{model.name}' expects rows of shape (N, K) and type int32, got shape "
+            f"{found.shape} and type {found.dtype}."
+        )
+    if not found.size:
+        return
+    if found.dtype == "int32":  # as unsigned numbers, negative rows are large: a single pass
+        asked = int(found.view("uint32").max())
+        asked -= 2**32 * (asked >= 2**31)
+    else:
+        asked = int(found.min()) if found.min() < 0 else int(found.max())
+    if not 0 <= asked < nV:
+        raise IndexError(
+            f"Layer '{model.name}' has {nV} rows (0 to {nV - 1}), but was asked for row {asked}. "
+            "The layer before it maps to more rows than the table has: build both with the same "
+            "number of rows."
+        )

@@ -216,7 +216,9 @@ def _steps(model: EncoderModel) -> list[Step]:
     for number, dilation, inner, ends in walk:
         W, b, *norm = cast(list[Array], params[number])
         G, beta = norm or (None, None)
-        layer = Layer(W[:, None], b[:, None], G, beta, window, dilation, inner, inner and residual)
+        layer = Layer(
+            W[:, None], b[:, None], G, beta, window, dilation, inner, inner and residual, NAME
+        )
         steps.append(Step(nodes[number], layer, ends))
     return steps
 

@@ -58,7 +58,9 @@ def forward(
     """
     nO, depth, window = model.get_dim("nO"), len(model.layers), model.attrs["window_size"].value
     X, lengths = join_docs(model.ops, Xs, nO)
-    layers = [Layer(*parameters(layer), window=window, residual=True) for layer in model.layers]
+    layers = [
+        Layer(*parameters(layer), window=window, residual=True, name=NAME) for layer in model.layers
+    ]
     at_once = None if is_train else encode_at_once(X, layers, lengths, pad=True)
     if at_once is not None:
         return split_docs(at_once, Xs), no_backprop(NAME)
