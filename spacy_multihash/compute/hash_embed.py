@@ -50,7 +50,7 @@ def hash_embed_backward(
     if kernels is None:
         gpu.hash_embed_backward(gradients, hashing, rows, d_vectors)
         return
-    d_vectors = numpy.ascontiguousarray(d_vectors, dtype="float32")
+    d_vectors = numpy.require(d_vectors, "float32", ["C", "A"])
 
     def add(first: int, last: int) -> None:
         kernels.hash_embed_backward(gradients, hashing, first, last, rows, d_vectors)

@@ -122,6 +122,7 @@ def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Arra
     kernels = kernels_for(ids)
     if kernels is not None:
         ngrams = numpy.empty(counts.sum(), dtype="uint64")
+        ids = numpy.require(ids, None, ["C", "A"])
         kernels.hash_ngrams(ids, lengths.astype("int64"), of_orders, ngrams)
         return ngrams, counts.astype("int32")
     xp = get_array_module(ids)
@@ -171,7 +172,7 @@ def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Group equal rows: ids (N, C) uint64 -> the first of each group (U,), groups of rows (N,)."""
     kernels = kernels_for(ids)
     if kernels is not None:
-        return kernels.distinct_rows(numpy.ascontiguousarray(ids))
+        return kernels.distinct_rows(numpy.require(ids, None, ["C", "A"]))
     _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
     order = first.argsort()  # by first occurrence, so that unique rows keep their order
     return first[order], order.argsort()[group_of.reshape(-1)].astype("int32")

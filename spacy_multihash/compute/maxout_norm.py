@@ -14,6 +14,7 @@ from ..common.types import Array
 from .maxout import Docs, Layer
 from .maxout import backward as maxout_backward
 from .maxout import forward as maxout_forward
+from .ops import for_kernel
 
 NAME = "maxout_norm"
 PARAMS = ("W", "b", "G", "beta")
@@ -59,7 +60,7 @@ def forward(
             f"Layer 'maxout_norm' expects an input of shape (N, {nI}), was given shape {X.shape}. "
             "Build it with the width of the layers before it."
         )
-    X = model.ops.as_contig(X, dtype="float32")
+    X = for_kernel(model.ops, X, "float32")
     layer, docs = Layer(*parameters(model), name=NAME), Docs(numpy.array([len(X)]))
     Y, cache = maxout_forward(X, layer, docs, is_train=is_train)
     Y_info = ArrayInfo.from_array(Y)
@@ -68,7 +69,7 @@ def forward(
         return Y, no_backprop(NAME)
 
     def backprop(dY: Floats2d) -> Floats2d:
-        dY = model.ops.as_contig(dY, dtype="float32")
+        dY = for_kernel(model.ops, dY, "float32")
         Y_info.check_consistency(dY)
         return maxout_backward(dY, X, layer, docs, cache, gradients(model))
 

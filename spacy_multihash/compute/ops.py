@@ -52,10 +52,12 @@ def on_cpu(ops: Ops) -> bool:
 
 
 def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
-    """Copy an array that thinc's compiled code refuses: not contiguous, of another type, read-only.
+    """Copy an array that compiled code refuses: with gaps, misaligned, of another type, read-only.
 
     Any other array is returned as it is.
     """
+    if isinstance(X, numpy.ndarray) and X.dtype == dtype and X.flags.carray:
+        return X
     if on_cpu(ops):
         return numpy.require(X, dtype, ["C", "W", "A"])
     contiguous: Any = ops.as_contig

@@ -84,9 +84,7 @@ def _read(model: Model) -> Optional[_Embedding]:
         hashed.append(hashed_by(rows))
         tables.append(table_of(table))
     W, b, G, beta = parameters(mix)
-    width = W.shape[2] // len(tables)
-    shapes = [(nV, width) for nV, _, _ in hashed]
-    if [table.shape for table in tables] != shapes or kernels_for(W) is None:
+    if kernels_for(W) is None:
         return None
     return _Embedding(attrs, tables, hashing_of(tuple(hashed)), Layer(W, b, G, beta, name=mix.name))
 

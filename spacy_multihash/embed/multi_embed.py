@@ -11,6 +11,7 @@ from ..common.nodes import bound, has_layers
 from ..common.types import AttrLayer, AttrsLayer, SymbolColumn
 from ..compute.hash_embed import can_hash_at_once, hash_embed, hash_embed_backward
 from ..compute.hashing import hashing_of
+from ..compute.ops import for_kernel
 from .rows import HASH_NAME, hashed_by
 from .table_embed import NAME as TABLE_EMBED
 from .table_embed import gradient_of, table_of
@@ -109,7 +110,7 @@ def _hash_at_once(
     tables = [layer.layers[1] for layer in model.layers]
     hashing = hashing_of(tuple(hashed_by(layer.layers[0]) for layer in model.layers))
     Es = [table_of(table) for table in tables]
-    vectors, rows = hash_embed(model.ops.as_contig(ids, dtype="uint64"), Es, hashing)
+    vectors, rows = hash_embed(for_kernel(model.ops, ids, "uint64"), Es, hashing)
 
     def backprop(d_vectors: Floats2d) -> None:
         gradients = [gradient_of(table) for table in tables]

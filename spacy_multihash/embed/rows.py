@@ -16,7 +16,7 @@ from ..common.registered import INIT_TABLES
 from ..common.types import Array, RowLayer
 from ..compute.dispatch import kernels_for
 from ..compute.hashing import MAX_HASHES, group_seeds, hashing_of
-from ..compute.ops import on_cpu
+from ..compute.ops import for_kernel, on_cpu
 
 HASH_NAME = "hash_rows"
 LOOKUP_NAME = "lookup_rows"
@@ -62,7 +62,7 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
 
 def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Callable]:
     """Hash the ids, and reduce the hashes to rows."""
-    ids = model.ops.as_contig(ids, dtype="uint64")
+    ids = for_kernel(model.ops, ids, "uint64")
     nV, num_hashes, first_seed = hashed_by(model)
     kernels = kernels_for(ids)
     if kernels is not None:
@@ -210,7 +210,7 @@ class Symbols:
 
         Other integers are cast to uint64: numpy would compare them with the keys as floats.
         """
-        ids = ops.as_contig(ids, dtype="uint64")
+        ids = for_kernel(ops, ids, "uint64")
         keys, row_of = on_device(ops, self.keys), on_device(ops, self.rows)
         kernels = kernels_for(ids)
         if kernels is not None:

@@ -10,7 +10,8 @@ from thinc.types import Floats2d, Ints1d, Ragged
 from thinc.util import ArrayInfo
 
 from ..common.nodes import Pinned, bound
-from ..common.types import DocLike, DocsLayer
+from ..common.types import Array, DocLike, DocsLayer
+from ..compute.ops import for_kernel
 from .features import ConstantFeatures, Feature
 from .unique_tokens import UniqueTokens, find_unique
 
@@ -87,7 +88,7 @@ def forward(
 
     def backprop(d_tokens: Ragged) -> list[DocLike]:
         vectors_info.check_consistency(cast(Floats2d, d_tokens.dataXd))
-        d_vectors = model.ops.as_contig(cast(Floats2d, d_tokens.dataXd))
+        d_vectors = for_kernel(model.ops, cast(Array, d_tokens.dataXd), "float32")
         d_unique = d_vectors
         if unique_of is not None:
             d_unique = model.ops.alloc2f(len(tokens), d_vectors.shape[1])

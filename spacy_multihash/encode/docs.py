@@ -11,6 +11,7 @@ from thinc.types import Floats2d
 from ..common.types import Array
 from ..compute.dispatch import kernels_for
 from ..compute.maxout import Layer
+from ..compute.ops import for_kernel
 from ..compute.threads import Part, in_parts_of_docs
 
 EncoderModel = Model[list[Floats2d], list[Floats2d]]
@@ -31,7 +32,7 @@ def join_docs(ops: Ops, arrays: Sequence[Array], width: int) -> tuple[Array, num
             f"Expected vectors of tokens of width {width}, was given {joined.shape[1]}. Build the "
             "encoder with the width of the layers around it."
         )
-    return ops.as_contig(joined, dtype="float32"), lengths
+    return for_kernel(ops, joined, "float32"), lengths
 
 
 def split_docs(rows: Array, arrays: Sequence[Array]) -> list[Array]:

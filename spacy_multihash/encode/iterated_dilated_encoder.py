@@ -14,6 +14,7 @@ from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Cache, Docs, Layer, backward
 from ..compute.maxout import forward as maxout_forward
 from ..compute.maxout_norm import gradients
+from ..compute.ops import for_kernel
 from .docs import EncoderModel, encode_at_once, join_docs, split_docs
 
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
@@ -183,7 +184,7 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d
                 dY = dY * mask
             d_params = _gradients(step)
             dY = backward(
-                ops.as_contig(dY, dtype="float32"),
+                for_kernel(ops, dY, "float32"),
                 X,
                 step.layer,
                 docs,

@@ -28,7 +28,7 @@ def decode(
     lengths (B,) int: The number of tokens of each doc, on the host.
     transitions (nO, nO) float32: As in `decode_crf`. Other decoders ignore them.
     """
-    scores = numpy.ascontiguousarray(to_numpy(scores), dtype="float32")
+    scores = numpy.require(to_numpy(scores), "float32", ["C", "A"])
     if decoder == "greedy":
         return decode_greedy(scores, constraints)
     if decoder == "constrained":

@@ -115,7 +115,7 @@ def read_batch(component: str, model: Model, X: Array, rules: Rules, actions: Ac
         )
     weights, xp = weights_of(model), get_array_module(X)
     if xp is numpy:
-        return Batch(numpy.ascontiguousarray(X, dtype="float32"), weights, rules, actions)
+        return Batch(numpy.require(X, "float32", ["C", "A"]), weights, rules, actions)
     arrays = [X, *map(xp.asarray, weights[:3])]
     flat = to_numpy(xp.concatenate([array.ravel() for array in arrays]))
     pieces = numpy.split(flat, numpy.cumsum([array.size for array in arrays])[:-1])

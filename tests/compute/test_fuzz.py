@@ -1,0 +1,272 @@
+"""Kernels against their array twins, in odd shapes: no width, length or number of docs is special.
+
+Under the address sanitizer, this is also where a kernel that reads beyond its arrays is caught.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from thinc.api import NumpyOps
+
+from spacy_multihash.compute import bags, hashing, maxout
+from spacy_multihash.compute.dispatch import NONE, available_kernels, kernels
+from spacy_multihash.compute.hash_embed import hash_embed, hash_embed_backward
+from spacy_multihash.embed.rows import Symbols, hash_rows
+from spacy_multihash.encode.docs import encode_at_once
+from spacy_multihash.ner.biluo import Constraints
+from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf
+from spacy_multihash.ner.transition.rules import (
+    ANY_LABEL,
+    NO_ACTION,
+    NO_LABEL,
+    Actions,
+    Rules,
+)
+from spacy_multihash.ner.transition.states import (
+    Batch,
+    Weights,
+    find_entities,
+    visit_states,
+    whole_docs,
+)
+from tests.helpers.kernels import using_kernels
+
+COMPILED = [name for name in available_kernels() if name != NONE]
+pytestmark = pytest.mark.skipif(not COMPILED, reason="installed without a compiler")
+
+OPS = NumpyOps()
+# Widths around those of vectors and blocks, and lengths around those of runs.
+WIDTHS = st.one_of(st.integers(1, 41), st.sampled_from([64, 96, 97, 128, 255]))
+LENGTHS = st.lists(
+    st.one_of(st.integers(0, 5), st.integers(0, 130), st.sampled_from([63, 64, 65, 257])),
+    max_size=8,
+).map(lambda lengths: numpy.array(lengths, dtype="int64"))
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+class Draw:
+    """Numbers of a seed, and choices of hypothesis."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data = data
+        self.rng = numpy.random.default_rng(data.draw(SEEDS))
+
+    def one(self, *choices: Any) -> Any:
+        return self.data.draw(st.sampled_from(choices))
+
+    def size(self, low: int, high: int) -> int:
+        return self.data.draw(st.integers(low, high))
+
+    def floats(self, *shape: int, scale: float = 1.0) -> numpy.ndarray:
+        return (self.rng.normal(size=shape) * scale).astype("float32")
+
+    def ids(self, *shape: int) -> numpy.ndarray:
+        return self.rng.integers(0, self.one(5, 1000, 2**64 - 1), shape, dtype="uint64")
+
+
+def fuzz(compare: Callable[[Draw], None]) -> Callable:
+    @given(st.data())
+    def test(data: st.DataObject) -> None:
+        compare(Draw(data))
+
+    return test
+
+
+def assert_all_equal_twins(
+    compute: Callable[[], list[Any]], *, atol: float = 1e-4, rtol: float = 1e-3
+) -> None:
+    """Compute with the array twins, and then with each of the kernels."""
+    with using_kernels(NONE):
+        expected = compute()
+    for name in COMPILED:
+        with using_kernels(name):
+            for found, twin in zip(compute(), expected, strict=True):
+                if twin is None or numpy.asarray(twin).dtype.kind != "f":
+                    assert_array_equal(found, twin, err_msg=name)
+                else:
+                    scale = max(1.0, float(abs(twin).max(initial=0)))
+                    assert_allclose(found, twin, atol=atol * scale, rtol=rtol, err_msg=name)
+
+
+def draw_layer(
+    draw: Draw, nI: int, nO: int, *, window: int, residual: bool, relu: bool
+) -> maxout.Layer:
+    nP = 1 if relu else draw.size(1, 5)
+    W = draw.floats(nO, nP, (2 * window + 1) * nI, scale=0.3)
+    G, beta = draw.floats(2, nO) if draw.one(True, False) else (None, None)
+    dilation = draw.one(1, 1, 2, 7, 10**6)
+    return maxout.Layer(W, draw.floats(nO, nP), G, beta, window, dilation, relu, residual)
+
+
+@fuzz
+def test_layers_over_windows(draw: Draw) -> None:
+    nI, window = draw.data.draw(WIDTHS), draw.one(0, 1, 1, 2, 5)
+    residual, relu, pad = (draw.one(True, False) for _ in range(3))
+    nO = nI if residual else draw.data.draw(WIDTHS)
+    layer = draw_layer(draw, nI, nO, window=window, residual=residual, relu=relu)
+    before, after = (draw.one(0, 1, 3) if window else 0 for _ in range(2))
+    docs = maxout.Docs(draw.data.draw(LENGTHS), before, after, pad)
+    N = pad + int(docs.lengths.sum()) + 2 * docs.before * len(docs.lengths)
+    X, mask = draw.floats(N, nI), draw.one(None, draw.floats(docs.rows, nO))
+    dY = draw.floats(docs.rows, nO)
+    with using_kernels(NONE):
+        _, cache = maxout.forward(X, layer, docs, mask=mask, is_train=True)
+    assert cache is not None
+
+    def compute() -> list[Any]:
+        Y, _ = maxout.forward(X, layer, docs, mask=mask)
+        gradients = tuple(None if p is None else numpy.zeros_like(p) for p in layer.params)
+        # All go back from the same pieces, as rounding may decide between two
+        dX = maxout.backward(dY, X, layer, docs, cache, gradients, mask=mask)
+        return [Y, dX, *(gradient for gradient in gradients if gradient is not None)]
+
+    assert_all_equal_twins(compute, atol=2e-3, rtol=2e-2)
+
+
+@fuzz
+def test_encoders(draw: Draw) -> None:
+    depth, window, pad = draw.size(1, 5), draw.one(0, 1, 1, 2, 8), draw.one(True, False)
+    width, lengths = draw.size(1, 34), draw.data.draw(LENGTHS)
+    lengths = lengths[lengths > 0]
+    layers = [
+        draw_layer(draw, width, width, window=window, residual=True, relu=False)
+        for _ in range(depth)
+    ]
+    if pad:
+        layers = [layer._replace(dilation=1) for layer in layers]
+    X = draw.floats(int(lengths.sum()), width)
+    padding = [window * min(i, depth - i) if pad else 0 for i in range(depth + 1)]
+    Y = numpy.concatenate([numpy.zeros((int(pad), width), "float32"), X])
+    with using_kernels(NONE):
+        for layer, before, after in zip(layers, padding, padding[1:], strict=False):
+            Y, _ = maxout.forward(Y, layer, maxout.Docs(lengths, before, after, pad))
+    for name in COMPILED:
+        with using_kernels(name):
+            found = encode_at_once(X, layers, lengths, pad=pad)
+        assert_allclose(found, Y[int(pad) :], atol=2e-2, rtol=2e-2, err_msg=name)
+
+
+@fuzz
+def test_bags(draw: Draw) -> None:
+    nV, W, K = draw.size(1, 50), draw.data.draw(WIDTHS), draw.size(1, 16)
+    ends = None
+    U = draw.one(0, 1, 33, 700)
+    if draw.one(True, False):
+        ends = draw.rng.integers(0, 5, U).cumsum(dtype="int64")
+    M = U if ends is None else int(ends[-1]) if U else 0
+    rows = draw.rng.integers(0, nV, (M, K), dtype="int32")
+    weights = draw.one(None, draw.floats(M, K))
+    bag = bags.Bags(rows, weights, ends, draw.one(True, False))
+    E, d_vectors = draw.floats(nV, W), draw.floats(U, W + 5)[:, 3 : 3 + W]
+
+    def compute() -> list[Any]:
+        dE = numpy.zeros_like(E)
+        bags.scatter_sum(OPS, dE, bag, d_vectors)
+        return [bags.gather_sum(OPS, E, bag), dE, bags.gather_dot(OPS, E, bag, d_vectors)]
+
+    assert_all_equal_twins(compute)
+
+
+@fuzz
+def test_hashes_and_lookups(draw: Draw) -> None:
+    nV, num_hashes = draw.one(1, 2, 7, 5000, 2**31 - 1), draw.size(1, 16)
+    seed = draw.one(0, 8, 2**32 - 1, int(draw.rng.integers(2**32)))
+    layer = hash_rows(nV, attr="NORM", num_hashes=num_hashes, seed=seed)
+    lengths = draw.data.draw(LENGTHS).astype("int32")
+    ids, matrix = draw.ids(int(lengths.sum())), draw.ids(draw.size(0, 300), draw.size(1, 5))
+    orders = sorted({draw.size(1, 10) for _ in range(draw.size(1, 4))})
+    symbols = Symbols.from_ordered(draw.rng.permutation(numpy.unique(draw.ids(draw.size(1, 300)))))
+
+    def compute() -> list[Any]:
+        found = [layer.predict(ids), symbols.find(OPS, numpy.append(symbols.keys, ids))]
+        ngrams = hashing.hash_ngrams(ids, lengths, orders)
+        return [*found, *ngrams, *hashing.distinct_rows(matrix)]
+
+    assert_all_equal_twins(compute)
+
+
+@fuzz
+def test_hashed_columns(draw: Draw) -> None:
+    A, W, U, nO = draw.size(1, 5), draw.data.draw(WIDTHS), draw.one(0, 1, 32, 33, 600), 7
+    columns = [
+        (draw.size(1, 60), draw.size(1, 16), int(draw.rng.integers(2**32))) for _ in range(A)
+    ]
+    tables, hashed = [draw.floats(nV, W) for nV, _, _ in columns], hashing.hashing_of((*columns,))
+    ids, d_vectors = draw.ids(U, A), draw.floats(U, A * W)
+    mix = draw_layer(draw, A * W, nO, window=0, residual=False, relu=False)
+    expected, gradients = [], []
+    with using_kernels(NONE):
+        for a, (nV, num_hashes, seed) in enumerate(columns):
+            layer = hash_rows(nV, attr="NORM", num_hashes=num_hashes, seed=seed)
+            bag = bags.Bags(layer.predict(numpy.ascontiguousarray(ids[:, a])))
+            expected.append(bags.gather_sum(OPS, tables[a], bag))
+            gradients.append(numpy.zeros_like(tables[a]))
+            bags.scatter_sum(OPS, gradients[a], bag, d_vectors[:, a * W : (a + 1) * W])
+        mixed, _ = maxout.forward(numpy.hstack(expected), mix, maxout.Docs(numpy.array([U])))
+    for name in COMPILED:
+        with using_kernels(name):
+            vectors, rows = hash_embed(ids, tables, hashed)
+            found = [numpy.zeros_like(table) for table in tables]
+            hash_embed_backward(found, hashed, rows, d_vectors)
+            Y = numpy.empty_like(mixed)
+            kernels.mix(ids, tables, hashed, mix, 0, U, Y)
+        assert_allclose(vectors, numpy.hstack(expected), atol=1e-4, err_msg=name)
+        assert_allclose(Y, mixed, atol=2e-2, rtol=2e-2, err_msg=name)
+        for gradient, twin in zip(found, gradients, strict=True):
+            assert_allclose(gradient, twin, atol=1e-3, rtol=1e-3, err_msg=name)
+
+
+@fuzz
+def test_best_sequences_of_tags(draw: Draw) -> None:
+    nO, lengths = 4 * draw.one(0, 1, 2, 5, 30) + 1, draw.data.draw(LENGTHS)
+    N = int(lengths.sum())
+    scores = draw.floats(N, nO, scale=3)
+    constraints = Constraints(*(draw.rng.random(N) < share for share in (0.1, 0.05, 0.05)))
+    constraints.starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
+    transitions = draw.floats(nO, nO)
+    assert_all_equal_twins(
+        lambda: [
+            decode_constrained(scores, constraints),
+            decode_crf(scores, lengths, transitions, constraints),
+        ]
+    )
+
+
+@fuzz
+def test_greedy_recognizers(draw: Draw) -> None:
+    K, lengths = draw.one(1, 2, 5, 18), draw.data.draw(LENGTHS)
+    lengths = numpy.append(lengths[lengths > 0], 3)
+    nO, N = 4 * K + 2, int(lengths.sum())
+    places = draw.rng.permutation(nO)
+    columns = places[: 4 * K].reshape(4, K)
+    columns[draw.rng.random(columns.shape) < draw.one(0, 0, 0.2)] = NO_ACTION
+    outside, blocked = (draw.one(int(place), NO_ACTION) for place in places[4 * K :])
+    labels_of = [str(label) for label in range(K)]
+    actions = Actions(labels_of, numpy.arange(K, dtype="uint64"), columns, outside, blocked, nO)
+    labels = numpy.full((4, N), ANY_LABEL)
+    some = draw.rng.random(labels.shape) < 0.2
+    labels[some] = draw.rng.integers(NO_LABEL, K, int(some.sum()))
+    flags = draw.rng.random((2, N)) < [[0.9], [0.1]]
+    rules = Rules(numpy.concatenate([labels, flags]).astype("int64"), lengths.cumsum())
+    nF, nP, nI = draw.one(3, 6), draw.size(1, 3), draw.size(1, 34)
+    upper = draw.one(True, False)
+    nH = draw.size(1, 34) if upper else nO
+    W, b = (draw.floats(nO, nH), draw.floats(nO)) if upper else (None, None)
+    unseen = draw.one(None, draw.rng.random(nO) < 0.2)
+    lower, added, pad = (
+        draw.floats(*shape) for shape in ((nF, nH * nP, nI), (nH * nP,), (nF, nH * nP))
+    )
+    batch = Batch(draw.floats(N, nI), Weights(lower, added, pad, W, b, nP, unseen), rules, actions)
+    mask = draw.one(None, draw.floats(N, nH))
+
+    def compute() -> list[Any]:
+        states = visit_states(batch, whole_docs(rules.doc_ends), mask)
+        visited = numpy.asarray(states.labels) != ANY_LABEL
+        return [*find_entities(batch), states.starts, states.columns, visited]
+
+    assert_all_equal_twins(compute)

@@ -1,0 +1,103 @@
+"""Each array of each saved pipeline, edited so that sizes disagree: nothing beyond it is read.
+
+Under the address sanitizer (see CONTRIBUTING.md), reading beyond an array ends the process.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+import spacy
+import srsly
+from spacy.language import Language
+from thinc.api import Model
+from thinc.types import FloatsXd
+
+from spacy_multihash.layers import Symbols
+from tests.test_saved_pipelines import FOLDERS
+
+TEXTS = ["Anna Berg lives in Oslo .", "Tom met Anna in New York .", "Tom met Anna in Rome . " * 30]
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def edits(array: numpy.ndarray) -> Iterator[tuple[str, numpy.ndarray]]:
+    for axis, size in enumerate(array.shape):
+        if size > 1:
+            yield f"axis {axis} less one", array.take(range(size - 1), axis=axis)
+        yield f"axis {axis} empty", array.take([], axis=axis)
+        yield f"axis {axis} thrice", numpy.concatenate([array] * 3, axis=axis)
+
+
+def our_nodes(nlp: Language) -> list[Model]:
+    """List the nodes of all components, without those that spaCy's own `ner` computes in C."""
+    nodes = []
+    for name, component in nlp.pipeline:
+        if hasattr(component, "model"):
+            theirs = nlp.get_pipe_meta(name).factory == "ner"
+            of_scores = ("precomputable_affine", "linear") if theirs else ()
+            nodes += [node for node in component.model.walk() if node.name not in of_scores]
+    return nodes
+
+
+def values(nlp: Language) -> list[numpy.ndarray]:
+    docs = list(nlp.pipe(TEXTS))
+    return [doc.tensor for doc in docs] + [numpy.array([len(doc.ents) for doc in docs])]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_disagreeing_arrays_are_refused(folder: Path) -> None:
+    nlp = spacy.load(folder)
+    tried = 0
+    for node in our_nodes(nlp):
+        for name in node.param_names:
+            if not node.has_param(name):
+                continue
+            array: FloatsXd = node.get_param(name)
+            for what, edited in edits(array):
+                tried += 1
+                node.set_param(name, edited)
+                try:
+                    values(nlp)
+                except (ValueError, IndexError):
+                    continue
+                except RuntimeError:  # of BLIS
+                    assert node.name == "static_vectors"
+                else:  # rows of a table that no token has; more rows than are used
+                    assert node.name.endswith("table_embed") and "axis 0" in what, (node.name, what)
+            node.set_param(name, array)
+    assert tried > 20
+
+
+@pytest.mark.parametrize(
+    ("keys", "rows"),
+    [
+        ([1, 2, 3], [1, 2]),
+        ([1, 2, 3], [1, 2, 4]),
+        ([1, 2, 3], [0, 1, 2]),
+        ([1, 2, 3], [1, 2, -1]),
+        ([1, 2, 3], [1, 1, 2]),
+        ([1, 3, 2], [1, 2, 3]),
+        ([1, 1, 2], [1, 2, 3]),
+        ([[1, 2, 3]], [1, 2, 3]),
+    ],
+)
+def test_damaged_symbols_are_refused_when_loaded(
+    keys: list[int], rows: list[int], tmp_path: Path
+) -> None:
+    (folder,) = (folder for folder in FOLDERS if folder.name == "lookup")
+    spacy.load(folder).to_disk(tmp_path)
+    path = tmp_path / "tok2vec" / "model"
+    message = srsly.msgpack_loads(path.read_bytes())
+    (first, *_) = (attrs for attrs in message["attrs"] if "symbols" in attrs)
+    table = {"keys": numpy.array(keys, "uint64"), "rows": numpy.array(rows, "int32")}
+    first["symbols"] = srsly.msgpack_dumps(table)
+    path.write_bytes(srsly.msgpack_dumps(message))
+    with pytest.raises(ValueError, match="lookup_rows"):
+        spacy.load(tmp_path)
+
+
+def test_symbols_that_fit_are_loaded() -> None:
+    Symbols.from_ordered(numpy.array([7, 3, 5])).check("'lookup_rows'")
+    Symbols().check("'lookup_rows'")
