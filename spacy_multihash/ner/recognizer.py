@@ -1,13 +1,15 @@
-"""Base of recognizers: settings as attributes, and errors for weights that aren't finite.
+"""Base of recognizers: settings as attributes, a lock for labels, and errors for weights.
 
 The settings are a frozen dataclass. To add a setting, add a field with its check, and an argument
 of the factory.
 """
 
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from functools import cache
+from functools import cache, wraps
+from threading import RLock
 from typing import Any, ClassVar
 
 from thinc.api import get_array_module
@@ -16,16 +18,55 @@ from ..common.checks import is_number, setting_error
 from ..common.types import Array
 
 
+class LabelLock:
+    """Hold this lock to change labels with their weights, or to read both at one moment.
+
+    A copy is a new lock, and so is the lock in a forked process.
+    """
+
+    def __init__(self) -> None:
+        """Make a lock."""
+        self._lock, self._process = RLock(), os.getpid()
+
+    def __enter__(self) -> None:
+        """Wait for the lock. The same thread may hold it more than once."""
+        if self._process != os.getpid():  # forked, maybe while another thread held it
+            self.__init__()  # type: ignore[misc]
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        """Give the lock back."""
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        """Copy and pickle as a new lock."""
+        return LabelLock, ()
+
+
+def locked(method: Callable) -> Callable:
+    """Hold the component's lock of labels in a method."""
+
+    @wraps(method)
+    def call(self: "WithSettings", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        with self.label_lock:
+            return method(self, *args, **kwargs)
+
+    return call
+
+
 class WithSettings:
     """A component whose settings are attributes, which you can change after training.
 
     `settings_type` is the dataclass. Its method `check` gets the component, and raises ValueError
     for settings out of range. to_disk saves the config's settings: to save others, load with them
     first.
+
+    label_lock (LabelLock): Docs and examples may add labels, also from several threads.
     """
 
     settings_type: ClassVar[Any]
     settings: Any
+    label_lock: LabelLock
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return a setting."""

@@ -1,6 +1,6 @@
 """The component that recognizes entities by tags of all tokens at once."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from ..biluo import (
     Constraints,
     Entities,
     as_entities,
+    columns_after_adding,
     entities_of,
     num_labels,
     tag_columns,
@@ -43,7 +44,14 @@ from ..docs import (
     without_entities,
 )
 from ..gold import gold_labels, gold_tags
-from ..recognizer import WithSettings, are_finite, not_finite, other_architecture
+from ..recognizer import (
+    LabelLock,
+    WithSettings,
+    are_finite,
+    locked,
+    not_finite,
+    other_architecture,
+)
 from ..spans import SpanScores
 from .crf import entity_marginals, tagging_loss
 from .decode import decode
@@ -61,10 +69,25 @@ class Prediction(NamedTuple):
     entities: The new entities.
     confidences: For each doc, the probabilities of new entities, and of existing entities with the
         component's labels. None if they weren't requested.
+    labels: The labels that the entities' numbers refer to.
     """
 
     entities: Entities
     confidences: Optional[list[Confidences]]
+    labels: Sequence[str]
+
+
+class Scores(NamedTuple):
+    """The scores of a batch of N tokens, with the labels of the moment.
+
+    tags (N, nO) float32: The scores of tags, -inf for labels without an example so far.
+    transitions (nO, nO) float32: The scores of consecutive tags, or None.
+    labels: The C labels of the nO = 4 * C + 1 tags.
+    """
+
+    tags: Array
+    transitions: Optional[Array]
+    labels: tuple[str, ...]
 
 
 class EntityTagger(WithSettings, TrainablePipe):
@@ -98,6 +121,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.vocab = vocab
         self.model = model
         self.name = name
+        self.label_lock = LabelLock()
         self.cfg: dict[str, list[str]] = {"labels": []}
         given = getattr(model, "name", repr(model))
         if given != MODEL_NAME:
@@ -126,6 +150,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         """Labels for `spacy init labels`."""
         return self.labels
 
+    @locked
     def add_label(self, label: str) -> int:
         """Add a label. Return 1 if it is new, otherwise 0.
 
@@ -159,6 +184,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         """Check if the model is initialized."""
         return bool(self.model.get_ref("output_layer").has_param("W"))
 
+    @locked
     def see_labels(self, labels: Iterable[str]) -> None:
         """Add new labels, and predict entities of all these labels from now on."""
         seen = set(labels)
@@ -167,17 +193,6 @@ class EntityTagger(WithSettings, TrainablePipe):
         unseen = [label for label in self.cfg.pop(_UNSEEN, []) if label not in seen]
         if unseen:
             self.cfg[_UNSEEN] = unseen
-
-    def rule_out_unseen(self, scores: Array) -> Array:
-        """Set scores (N, nO) float32 to -inf for labels without an example so far."""
-        if _UNSEEN not in self.cfg:
-            return scores
-        scores = scores.copy()
-        for label in self.cfg[_UNSEEN]:
-            number = self.labels.index(label)
-            for columns in tag_columns(scores.shape[1]):
-                scores[:, columns][:, number] = -numpy.inf
-        return scores
 
     def initialize(
         self,
@@ -222,24 +237,24 @@ class EntityTagger(WithSettings, TrainablePipe):
         docs = [docs] if isinstance(docs, Doc) else list(docs)
         asks = self.spans_key is not None or bool(self.threshold)
         if not any(map(len, docs)):
-            return Prediction(as_entities([]), [{} for _ in docs])
+            return Prediction(as_entities([]), [{} for _ in docs], self.labels)
         scores = self._scores(docs, reads_transitions=self.decoder == "crf" or asks)
-        constraints = constraints_of(docs)
+        constraints, labels = constraints_of(docs), scores.labels
         entities = self._decode(docs, scores, constraints)
         if not asks:
-            return Prediction(entities, None)
+            return Prediction(entities, None, labels)
         # Probabilities of existing entities ignore that they were given
-        present = present_entities(docs, self.labels)
+        present = present_entities(docs, labels)
         confidences: list[Confidences] = [{} for _ in docs]
         for asked, given in (
             (entities, constraints),
             (present, without_entities(constraints, docs)),
         ):
             probabilities = self._probabilities(docs, scores, asked, given, self.temperature)
-            of_docs = confidences_of(docs, asked, probabilities, self.labels)
+            of_docs = confidences_of(docs, asked, probabilities, labels)
             for of_doc, more in zip(confidences, of_docs, strict=True):
                 of_doc.update(more)
-        return Prediction(entities, confidences)
+        return Prediction(entities, confidences, labels)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -257,14 +272,14 @@ class EntityTagger(WithSettings, TrainablePipe):
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
         entities = self._decode(docs, scores, constraints) if asked is None else asked
         probabilities = partial(self._probabilities, docs, scores, entities, constraints)
-        return SpanScores(entity_keys(docs, entities, self.labels), probabilities)
+        return SpanScores(entity_keys(docs, entities, scores.labels), probabilities)
 
     def set_annotations(self, docs: Union[Doc, Iterable[Doc]], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`."""
         docs = [docs] if isinstance(docs, Doc) else list(docs)
-        labels = set(self.labels)
+        labels = set(prediction.labels)
         confidences = prediction.confidences or [{} for _ in docs]
-        new = spans_of(docs, prediction.entities, self.labels)
+        new = spans_of(docs, prediction.entities, prediction.labels)
         for doc, spans, of_doc in zip(docs, new, confidences, strict=True):
             sure: list[Span] = []
             unsure: list[Span] = []
@@ -275,6 +290,7 @@ class EntityTagger(WithSettings, TrainablePipe):
             if self.spans_key is not None and prediction.confidences is not None:
                 set_confidences(doc, of_doc, labels, self.spans_key, unsure)
 
+    @locked
     def update(
         self,
         examples: Iterable[Example],
@@ -318,20 +334,34 @@ class EntityTagger(WithSettings, TrainablePipe):
         losses[self.name] += loss
         return losses
 
-    def _scores(self, docs: list[Doc], *, reads_transitions: bool) -> Array:
-        """Score all tags, and check that the scores are finite."""
+    def _scores(self, docs: list[Doc], *, reads_transitions: bool) -> Scores:
+        """Score the tags of all labels of this moment, and check that the scores are finite.
+
+        Tags of labels that another thread adds in the meantime are left out.
+        """
         if not self.has_weights():
             raise ValueError(Errors.E109.format(name=self.name))
+        with self.label_lock:
+            labels, transitions = self.labels, self._transitions()
+            unseen = [labels.index(label) for label in self.cfg.get(_UNSEEN, [])]
+        nO = len(tag_names(labels))
         scores = self.model.predict(docs)[-1]
-        transitions = self._transitions() if reads_transitions else None
-        usable = transitions is None or bool((transitions < numpy.inf).all())  # -inf forbids a tag
+        if scores.shape[1] != nO:
+            scores = scores[:, columns_after_adding(nO, scores.shape[1])]
+        usable = (
+            transitions is None or not reads_transitions or bool((transitions < numpy.inf).all())
+        )  # -inf forbids a tag
         if not (usable and are_finite([scores])):
             raise not_finite(self.name, "the scores of tags", "no entity can be found")
-        return self.rule_out_unseen(scores)
+        if unseen:
+            scores = scores.copy()
+            for columns in tag_columns(nO):
+                scores[:, columns][:, unseen] = -numpy.inf
+        return Scores(scores, transitions, labels)
 
-    def _decode(self, docs: list[Doc], scores: Array, constraints: Constraints) -> Entities:
-        tags = decode(self.decoder, scores, lengths_of(docs), self._transitions(), constraints)
-        return entities_of(tags, scores.shape[1])
+    def _decode(self, docs: list[Doc], scores: Scores, constraints: Constraints) -> Entities:
+        tags = decode(self.decoder, scores.tags, lengths_of(docs), scores.transitions, constraints)
+        return entities_of(tags, scores.tags.shape[1])
 
     def _transitions(self) -> Optional[Array]:
         return self.model.get_param("transitions") if self.learns_transitions else None
@@ -339,17 +369,17 @@ class EntityTagger(WithSettings, TrainablePipe):
     def _probabilities(
         self,
         docs: list[Doc],
-        scores: Array,
+        scores: Scores,
         entities: Entities,
         constraints: Constraints,
         temperature: float,
     ) -> numpy.ndarray:
-        transitions = self._transitions()
+        tags, transitions, _ = scores
         # Subtracting the largest changes no probability
-        scores = (scores.astype("float64") - scores.max(axis=-1, keepdims=True)) / temperature
+        tags = (tags.astype("float64") - tags.max(axis=-1, keepdims=True)) / temperature
         if transitions is not None:
             transitions = (transitions.astype("float64") - transitions.max()) / temperature
-        return entity_marginals(scores, lengths_of(docs), transitions, entities, constraints)
+        return entity_marginals(tags, lengths_of(docs), transitions, entities, constraints)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
         """Load the component from a folder.

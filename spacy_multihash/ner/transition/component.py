@@ -23,7 +23,7 @@ from ..docs import (
     set_entities,
     spans_of,
 )
-from ..recognizer import WithSettings, are_finite, not_finite
+from ..recognizer import LabelLock, WithSettings, are_finite, locked, not_finite
 from ..spans import SpanScores
 from .best import find_best
 from .probabilities import (
@@ -34,7 +34,7 @@ from .probabilities import (
 )
 from .rules import Actions, read_actions, read_attributes, rules_of
 from .settings import Settings, without_beam
-from .states import Batch, find_entities, read_batch
+from .states import Batch, Weights, find_entities, read_batch, weights_of
 from .training import has_gold, learn, prepare
 
 
@@ -97,6 +97,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     ) -> None:
         """Check the settings, and keep them."""
         self.name = name
+        self.label_lock = LabelLock()
         check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
         self.settings = Settings(**settings)
         super().__init__(
@@ -124,8 +125,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         settings = self.settings
         if self.cfg["beam_width"] != 1:
             settings.check_beam(self.name, self.cfg["beam_width"])
-            self._keep_labels()
-            return super().predict(docs)
+            with self.label_lock:  # spaCy's code reads the labels again and again
+                self._keep_labels()
+                return super().predict(docs)
         asks = settings.spans_key is not None
         batch = self._compute(docs, finite=asks or settings.decoder == "best")
         entities = self._find(batch)
@@ -136,7 +138,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             probabilities = span_probabilities(
                 docs, batch, entities, settings.temperature, settings.candidates_above
             )
-        return Prediction(entities, self._actions().labels, probabilities)
+        return Prediction(entities, self._labels_of(batch), probabilities)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -156,7 +158,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 f"{without_beam(self.name)}."
             )
         batch = self._compute(docs, finite=True)
-        labels = self._actions().labels
+        labels = self._labels_of(batch)
         entities = self._find(batch) if keys is None else entities_at(docs, keys, labels)
         if batch is None:
             return SpanScores([], lambda temperature: numpy.zeros(0))
@@ -180,6 +182,17 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         if probabilities is not None and self.spans_key is not None:
             set_span_probabilities(docs, probabilities, prediction.labels, self.spans_key)
 
+    @locked
+    def add_label(self, label: Union[str, int]) -> int:
+        """Add a label, as spaCy's ner does. Return 1 if it's new, otherwise 0."""
+        return super().add_label(label)
+
+    @locked
+    def rehearse(self, *args: Any, **kwargs: Any) -> Optional[dict[str, float]]:  # noqa: ANN401
+        """Learn from a rehearsal, by spaCy's own code."""
+        return super().rehearse(*args, **kwargs)
+
+    @locked
     def update(
         self,
         examples: Iterable[Example],
@@ -220,6 +233,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             )
             return losses
         cut_size = self.cfg["update_with_oracle_cut_size"]
+        self._weights()  # for all actions
         gold, parts = prepare(examples, self._actions(), key, cut_size)
         if len(parts.begins):
             set_dropout_rate(self.model, drop)
@@ -239,7 +253,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of entities, in alphabetical order."""
-        return tuple(sorted(self._actions().labels))
+        with self.label_lock:
+            return tuple(sorted(self._actions().labels))
 
     def _find(self, batch: Optional[Batch]) -> Entities:
         if batch is None:
@@ -256,10 +271,11 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         if not any(map(len, docs)):
             return None
         tokens = read_attributes(docs)
-        self._add_labels(tokens.ent_type, docs)
-        actions = self._actions()
         X = self.tok2vec.predict(docs)
-        batch = read_batch(self.name, self.model, X, rules_of(tokens, actions), actions)
+        with self.label_lock:
+            self._add_labels(tokens.ent_type, docs)
+            actions, weights = self._actions(), self._weights()
+        batch = read_batch(self.name, weights, X, rules_of(tokens, actions), actions)
         if finite and not are_finite([batch.X, *batch.weights.arrays]):
             what = "the vectors of tokens, or the weights,"
             raise not_finite(self.name, what, "no entity has a probability")
@@ -274,6 +290,30 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             present = numpy.unique(types)
             if not numpy.isin(present[present != 0], self._actions().complete, kind="sort").all():
                 self._ensure_labels_are_added(docs)
+
+    def _labels_of(self, batch: Optional[Batch]) -> Sequence[str]:
+        """Return the labels that a batch was computed with."""
+        if batch is not None:
+            return batch.actions.labels
+        with self.label_lock:
+            return self._actions().labels
+
+    def _weights(self) -> Weights:
+        """Return the parameters, with weights of 0 for actions that were added to `moves` alone.
+
+        Raises ValueError if there are weights for other actions.
+        """
+        weights = weights_of(self.model)
+        if weights.nO < self.moves.n_moves:
+            self._resize()
+            weights = weights_of(self.model)
+        if weights.nO != self.moves.n_moves:
+            raise ValueError(
+                f'Component "{self.name}": its model has weights for {weights.nO} actions, but its '
+                f"labels have {self.moves.n_moves}. Add labels with add_label, and load the files "
+                "of one pipeline."
+            )
+        return weights
 
     def _keep_labels(self) -> None:
         """Keep the texts of labels, which the `nlp.memory_zone` of their doc would forget."""

@@ -56,6 +56,11 @@ class Weights(NamedTuple):
         """All parameters except None."""
         return [array for array in self[:5] if array is not None]
 
+    @property
+    def nO(self) -> int:
+        """The number of actions."""
+        return self.b.size // self.nP if self.upper is None else len(self.upper)
+
 
 class Batch(NamedTuple):
     """Docs with N tokens in all, on the host: their vectors X (N, nI) float32, and the rest."""
@@ -101,19 +106,19 @@ class States(NamedTuple):
 # Vectors and weights
 
 
-def read_batch(component: str, model: Model, X: Array, rules: Rules, actions: Actions) -> Batch:
+def read_batch(component: str, weights: Weights, X: Array, rules: Rules, actions: Actions) -> Batch:
     """Bring vectors and parameters to the host, in one copy from a GPU.
 
     Raises ValueError unless a parser_model scores states by 3 or 6 tokens, as in `ner`.
     """
-    nF = model.get_ref("lower").get_dim("nF")
+    nF = len(weights.W)
     if nF not in NUM_FEATURES:
         raise ValueError(
             f'Component "{component}": expected a model that scores states by 3 or 6 tokens, was '
             f'one with {nF}. Set state_type to "ner" in [components.{component}.model], and train '
             "it anew, or take spaCy's ner."
         )
-    weights, xp = weights_of(model), get_array_module(X)
+    xp = get_array_module(X)
     if xp is numpy:
         return Batch(numpy.require(X, "float32", ["C", "A"]), weights, rules, actions)
     arrays = [X, *map(xp.asarray, weights[:3])]

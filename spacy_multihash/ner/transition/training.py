@@ -237,10 +237,11 @@ def learn(
     spacy_gradient (bool): See `backpropagate`.
     """
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
-    batch = read_batch(component, model, X, gold.rules, gold.actions)
+    own = weights_of(model)
+    batch = read_batch(component, own, X, gold.rules, gold.actions)
     xp = get_array_module(X)
     W, b, pad, upper_W, upper_b = (
-        None if array is None else xp.asarray(array) for array in weights_of(model)[:5]
+        None if array is None else xp.asarray(array) for array in own[:5]
     )
     weights = Weights(W, b, pad, upper_W, upper_b, *batch.weights[5:])  # on the device of X
     tokens, steps = tokens_of(parts)
