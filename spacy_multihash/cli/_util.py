@@ -3,13 +3,16 @@
 No other module imports the private module of spaCy's command line.
 """
 
+import errno
 import os
 import re
+import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from configparser import InterpolationError
 from contextlib import closing, contextmanager, redirect_stdout
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, Optional, Union
 
 import spacy
@@ -17,13 +20,20 @@ import srsly
 import typer
 from spacy.cli import _util as spacy_cli
 from spacy.language import Language
-from spacy.util import load_model
+from spacy.util import load_config, load_model, load_model_from_config
 from spacy.vocab import Vocab
-from thinc.api import ConfigValidationError
+from thinc.api import Config, ConfigValidationError
 from wasabi import Printer
 from wasabi.util import wrap
 
-from ..common.files import replacing_folder, standard_stream
+from ..common.files import (
+    UnreadableFile,
+    being_read,
+    reading,
+    recover,
+    replacing_folder,
+    standard_stream,
+)
 from ..corpus.shards import DOCS
 from ..scale.workers import Here, Processes, Workers
 from ..vectors.compressed import CompressedVectors, is_compressed
@@ -79,6 +89,20 @@ class Messages(Printer):
 msg = Messages()
 
 
+def command(*args: Union[str, Path]) -> str:
+    """Return a command of spaCy to copy, with its arguments quoted.
+
+    args (Union[str, Path]): Words and options. Paths may begin with a dash, as options do.
+    """
+    shown = [arg if isinstance(arg, str) else path_argument(arg) for arg in args]
+    return shlex.join(["python", "-m", "spacy", *shown])
+
+
+def path_argument(path: Path) -> str:
+    """Return a path as a command takes it: not as an option, even if it begins with a dash."""
+    return f".{os.sep}{path}" if str(path).startswith("-") else str(path)
+
+
 @contextmanager
 def failing(title: str) -> Iterator[None]:
     """Print an error that users can fix, and exit."""
@@ -106,7 +130,8 @@ def show_table(
 
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
     """Print JSON."""
-    typer.echo(srsly.json_dumps(value, indent=2))
+    with failing("Cannot write to standard output"):
+        typer.echo(srsly.json_dumps(value, indent=2))
 
 
 @contextmanager
@@ -152,15 +177,34 @@ def naming_config(path: Path) -> Iterator[None]:
         yield
     except ConfigValidationError as error:
         shown = ConfigValidationError.from_error(error, title="", show_config=False)
-        raise ValueError(f"{path}: {shown.text.strip()}") from error
+        raise UnreadableFile(f"{path}: {shown.text.strip()}") from error
     except InterpolationError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise UnreadableFile(f"{path}: {error}") from error
+
+
+def read_config(
+    path: Path,
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    interpolate: bool = False,
+) -> Config:
+    """Read a config. Raises ValueError, with the path, if it's damaged or can't be filled in."""
+    with reading(path, "correct it"), naming_config(path):
+        return load_config(path, overrides=dict(overrides), interpolate=interpolate)
+
+
+def pipeline_of_config(path: Path, overrides: Mapping[str, Any] = MappingProxyType({})) -> Language:
+    """Build the pipeline of a config, without weights. Raises ValueError, with the path."""
+    config = read_config(path, overrides)
+    with reading(path, "correct it"), naming_config(path):
+        return load_model_from_config(config, auto_fill=True)
 
 
 def load_pipeline(
     model: Union[str, Path], *, expected: str = "a package's name, or a pipeline's folder"
 ) -> Language:
     """Load a trained pipeline. Raises ValueError, with `expected` in the message."""
+    recover(model)
     best = Path(model) / "model-best"
     if not (Path(model) / "config.cfg").exists() and best.is_dir():
         raise ValueError(f"{model} is the folder of a training. Give the pipeline in it, {best}.")
@@ -178,15 +222,18 @@ def load_pipeline(
 def _loading(what: str, name: Union[str, Path], missing: str) -> Iterator[None]:
     """Raise all errors but ImportError as ValueErrors that say what is loaded.
 
-    Errors about damaged files name neither the file nor the pipeline.
+    spaCy's errors about damaged files name neither the file nor the pipeline.
 
     missing (str): What to say of a missing file, before spaCy's own message.
     """
     try:
         yield
-    except ImportError:
+    except (ImportError, UnreadableFile):
         raise
     except OSError as error:
+        if error.errno not in (None, errno.ENOENT):  # such as a missing permission
+            place = error.filename or being_read(error, name)
+            raise OSError(error.errno, error.strerror, str(place)) from error
         is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
         offer = f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
         raise ValueError(f"{missing} {error}{offer}") from error
@@ -197,8 +244,10 @@ def _loading(what: str, name: Union[str, Path], missing: str) -> Iterator[None]:
                 f"{what[0].upper()}{what[1:]} needs {unknown[1]}, which isn't registered. If it's "
                 "in a Python file of yours, give --code FILE; otherwise install its package."
             ) from error
-        raise ValueError(
-            f"Cannot load {what} ({type(error).__name__}: {str(error).strip()}). If a file of it "
+        file_ = being_read(error, Path(name))
+        where = what if file_ == Path(name) else f"{what}: {file_}"
+        raise UnreadableFile(
+            f"Cannot load {where} ({type(error).__name__}: {str(error).strip()}). If a file of it "
             "is damaged, copy or make it again."
         ) from error
 
@@ -210,6 +259,7 @@ def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
 
     Raises ValueError.
     """
+    recover(name)
     is_vocab = (Path(name) / "vectors").is_file()
     expected = "a pipeline (a package's name or a path)" + ", or the folder of a vocab" * or_vocab
     if is_vocab and not or_vocab:
@@ -267,6 +317,7 @@ def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool
     `force` only replaces pipelines and vocabs. Raises ValueError.
     """
     check_apart(path, *inputs)
+    recover(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         if not force:
             raise ValueError(f"{path} exists. Give another OUTPUT, or --force to replace it.")
@@ -303,5 +354,5 @@ def folder_size(folder: Path) -> int:
 
 def write_pipeline(nlp: Language, output: Path) -> None:
     """Write a pipeline. An existing folder stays whole until the new pipeline replaces it."""
-    with replacing_folder(output.resolve()) as new:
+    with replacing_folder(output) as new:
         nlp.to_disk(new)

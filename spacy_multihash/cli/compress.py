@@ -98,7 +98,7 @@ def compress_cli(
         check_folder_output(output, model, data, code, force=force)
         nlp = load_pipeline(model)
         stream = None if data is None else model_examples(nlp, data)
-        with replacing_folder(output.resolve()) as new:
+        with replacing_folder(output) as new:
             precisions = Precisions(vectors, tables, weights)
             left_out = compress(nlp, new, precisions, keep_strings=keep_strings)
             small = load_pipeline(new)

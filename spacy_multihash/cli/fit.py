@@ -7,9 +7,8 @@ from dataclasses import asdict
 from difflib import get_close_matches
 from importlib import metadata
 from pathlib import Path
-from shlex import join as shell_join
 from shutil import rmtree
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 import spacy
 import typer
@@ -17,7 +16,6 @@ from spacy.cli.init_config import init_config as spacy_config
 from spacy.cli.package import has_build, has_wheel
 from spacy.language import Language
 from spacy.tokens import DocBin
-from spacy.util import load_config
 from spacy.vocab import Vocab
 from thinc.api import Config
 from tqdm import tqdm
@@ -60,6 +58,7 @@ from ..pipelines.compress import Precisions, compress
 from ._util import (
     CODE,
     GPU_ID,
+    command,
     failing,
     folder_size,
     import_code,
@@ -67,6 +66,8 @@ from ._util import (
     msg,
     naming_config,
     parse_overrides,
+    path_argument,
+    read_config,
     show_table,
 )
 from .calibrate import calibrate, find_recognizer, set_temperature
@@ -198,8 +199,8 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
         msg.good(f"Built {wheel}")
     msg.good(f"Wrote {run.folder / 'report.html'}, and the pipeline to {run.model}")
     msg.text("Go on with:")
-    for command in next_commands(run).values():
-        typer.echo(f"    {command}")
+    for shown in next_commands(run).values():
+        typer.echo(f"    {shown}")
 
 
 def check_options(options: Options, package: Optional[str]) -> None:
@@ -233,7 +234,7 @@ def prepare(run: Run) -> tuple[Warnings, list[str]]:
     given = {"train": options.data, "dev": options.dev, "test": options.test}
     problems: list[tuple[str, Sequence[str]]] = []
     docs = {}
-    with replacing_folder((run.folder / "corpus").resolve()) as new:
+    with replacing_folder(run.folder / "corpus") as new:
         new.mkdir()
         for name, path in given.items():
             if path is not None:
@@ -315,7 +316,7 @@ def _settings(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
 
 def summarize_config(run: Run) -> str:
     """Say in a line what was chosen."""
-    components = load_config(run.config)["components"]
+    components = read_config(run.config)["components"]
     if run.options.textcat:
         return components["textcat"]["factory"]
     embed = components["tagger_ner"]["model"]["tok2vec"]["embed"]
@@ -329,7 +330,7 @@ def summarize_config(run: Run) -> str:
 def train_pipeline(run: Run, config_path: Path, model: Path) -> dict[str, Any]:
     """Train a pipeline, or go on with it, with a progress bar."""
     paths = {f"paths.{name}": str(run.corpus(name)) for name in ("train", "dev")}
-    config = load_config(config_path, overrides=paths, interpolate=False)
+    config = read_config(config_path, paths)
     bar = tqdm(desc="Training", bar_format=BAR, leave=False, disable=None, smoothing=0.1)
 
     def show(history: History, last: Optional[int]) -> None:
@@ -353,7 +354,7 @@ def train_pipeline(run: Run, config_path: Path, model: Path) -> dict[str, Any]:
 
 def train_baseline(run: Run) -> dict[str, Any]:
     """Train spaCy's config for efficiency, for the same number of steps."""
-    ours = load_config(run.config)
+    ours = read_config(run.config)
     kind = ours["components"]["textcat"]["factory"] if run.options.textcat else "ner"
     config = spacy_config(
         lang=run.options.lang, pipeline=[kind], optimize="efficiency", gpu=False, silent=True
@@ -403,7 +404,7 @@ def finish(run: Run) -> list[str]:
     nlp = load_pipeline(run.model)
     notes = [] if run.options.textcat else _calibrate(run, nlp)
     size = folder_size(run.model)
-    with replacing_folder(run.model.resolve()) as new:
+    with replacing_folder(run.model) as new:
         if run.options.compress:
             compress(nlp, new, Precisions())
         else:
@@ -490,24 +491,22 @@ def show_mistakes(run: Run, nlp: Language) -> Html:
 
 def next_commands(run: Run) -> dict[str, str]:
     """Return commands to go on with, by what they do."""
-    model, code = str(run.model), [] if run.options.code is None else ["--code", run.options.code]
-
-    def command(*args: object) -> str:
-        return f"python -m spacy {shell_join(map(str, [*args, *code]))}"
-
+    model, code = run.model, list[Union[str, Path]]()
+    if run.options.code is not None:
+        code = ["--code", run.options.code]
     if run.options.textcat:
         first = {
             "Classify the texts of a folder:": command(
-                "multihash", "apply", model, "TEXTS", "CLASSIFIED"
+                "multihash", "apply", model, "TEXTS", "CLASSIFIED", *code
             )
         }
     else:
         paths = (run.corpus("dev"), "--train", run.corpus("train"), "--output", "errors.html")
         first = {
-            "Find the entities of a text:": command("multihash", "show", model, "YOUR TEXT"),
-            "Look at all mistakes:": command("multihash", "errors", model, *paths),
+            "Find the entities of a text:": command("multihash", "show", model, "YOUR TEXT", *code),
+            "Look at all mistakes:": command("multihash", "errors", model, *paths, *code),
         }
-    package = command("package", model, ".", "--name", "my_model", "--build", "wheel")
+    package = command("package", model, ".", "--name", "my_model", "--build", "wheel", *code)
     if not has_build():
         first["Install what builds packages:"] = "python -m pip install build"
     return {**first, "Build a package for pip:": package}
@@ -518,13 +517,13 @@ def next_commands(run: Run) -> dict[str, str]:
 
 def make_package(run: Run, name: str) -> str:
     """Build a wheel of the pipeline, and return its path."""
-    with replacing_folder((run.folder / "package").resolve()) as new:
+    with replacing_folder(run.folder / "package") as new:
         build = new / "build"
         build.mkdir(parents=True)
-        command = [sys.executable, "-m", "spacy", "package", str(run.model), str(build)]
-        command += ["--name", name, "--build", "wheel"]
-        command += [] if run.options.code is None else ["--code", str(run.options.code)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        call = [sys.executable, "-m", "spacy", "package", path_argument(run.model), str(build)]
+        call += ["--name", name, "--build", "wheel"]
+        call += [] if run.options.code is None else ["--code", path_argument(run.options.code)]
+        done = subprocess.run(call, capture_output=True, text=True)
         wheels = list(build.glob("*/dist/*.whl"))
         if done.returncode or not wheels:
             raise ValueError(f"spacy package failed: {(done.stderr or done.stdout).strip()}")

@@ -3,21 +3,19 @@
 import re
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Any, Literal, Optional
 
 import spacy
-import srsly
 import typer
 from spacy.util import get_package_path, is_package, load_config, load_model_from_config
 from thinc.api import Config
 
-from ..common.files import standard_stream, write_bytes
+from ..common.files import read_json_map, standard_stream, write_bytes
 from ..common.registered import MULTI_HASH_EMBED
 from ..corpus.read import model_examples
 from ..inspection.facts import count_facts
 from ..inspection.recommend import CANDIDATES, Settings, recommend
-from ._util import check_file_output, failing, load_vectors, msg
+from ._util import check_file_output, command, failing, load_vectors, msg
 
 TEMPLATES = Path(__file__).parent / "templates"
 STDOUT = Path("-")
@@ -86,12 +84,13 @@ def init_config_cli(
             )
         options = {"lang": lang, "train": train, "dev": dev, "vectors": vectors}
         options["max-size"] = max_size
-        given = [f"--{name} {quote(str(value))}" for name, value in options.items() if value]
-        command = f"python -m spacy multihash init-config {pipeline} {' '.join(given)}"
-        header = "".join(f"# {line}\n" for line in (f"Made by: {command}", *reasons))
+        given = [arg for name, value in options.items() if value for arg in (f"--{name}", value)]
+        made_by = command("multihash", "init-config", pipeline, *given)
+        header = "".join(f"# {line}\n" for line in (f"Made by: {made_by}", *reasons))
         text = f"{header}\n{config.to_str(interpolate=False)}\n"
         if output == STDOUT:
-            typer.echo(text, nl=False)
+            with failing("Cannot write to standard output"):
+                typer.echo(text, nl=False)
             return
         write_bytes(output, text.encode("utf8"))
     if standard_stream(output) is not None:
@@ -99,10 +98,8 @@ def init_config_cli(
     for reason in reasons:
         typer.echo(reason)
     msg.good(f"Wrote {output}")
-    paths = "" if train else " --paths.train train.spacy --paths.dev dev.spacy"
-    msg.command(
-        "Train with:", f"python -m spacy train {quote(str(output))} --output training{paths}"
-    )
+    paths = [] if train else ["--paths.train", "train.spacy", "--paths.dev", "dev.spacy"]
+    msg.command("Train with:", command("train", output, "--output", "training", *paths))
 
 
 def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None) -> Config:
@@ -185,15 +182,15 @@ def apply_settings(config: Config, settings: Settings) -> Config:
 
 def check_vectors_language(lang: str, vectors: str) -> None:
     """Raise ValueError for vectors of another language, as spaCy does in training."""
-    path = Path(vectors)
+    path = folder = Path(vectors)
     if not path.exists() and is_package(vectors):
-        path = get_package_path(vectors)
-    meta = srsly.read_json(path / "meta.json") if (path / "meta.json").is_file() else {}
+        folder = get_package_path(vectors)
+    meta = read_json_map(folder / "meta.json") if (folder / "meta.json").is_file() else {}
     if (found := meta.get("lang", lang)) != lang:
         raise ValueError(
             f"--lang is {lang}, but the vectors of {vectors} are of the language {found}, which "
-            "spaCy refuses. Give other vectors, or write them again with: python -m spacy "
-            f"multihash vectors COMMAND {vectors} OUT --lang {lang}"
+            "spaCy refuses. Give other vectors, or write them again with: "
+            + command("multihash", "vectors", "COMMAND", path, "OUT", "--lang", lang)
         )
 
 

@@ -7,7 +7,6 @@ from typing import Any, Optional
 
 import typer
 from spacy.language import Language
-from spacy.util import load_config, load_model_from_config
 from spacy.vocab import Vocab
 from tqdm import tqdm
 
@@ -36,6 +35,8 @@ from ._util import (
     naming_config,
     open_workers,
     parse_overrides,
+    pipeline_of_config,
+    read_config,
     show_table,
 )
 
@@ -88,7 +89,7 @@ def init_tables_cli(
     import_code(code)
     with failing("Cannot make the tables"), naming_config(config):
         check_file_output(output, "OUTPUT", config, code, shards, force=force)
-        settings = load_config(config, overrides=overrides, interpolate=True)
+        settings = read_config(config, overrides, interpolate=True)
         check_file_output(output, "OUTPUT", *_corpora(settings), force=True)
         callback = settings.get("initialize", {}).get("before_init") or {}
         if callback.get("@callbacks") != INIT_TABLES:
@@ -137,8 +138,7 @@ class _Counted:
     def __init__(
         self, config_path: str, overrides: dict[str, Any], components: Sequence[str]
     ) -> None:
-        config = load_config(config_path, overrides=overrides)
-        self.nlp = load_model_from_config(config, auto_fill=True)
+        self.nlp = pipeline_of_config(Path(config_path), overrides)
         self.models = [find_multi_embed(self.nlp, name) for name in components]
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Optional
 import typer
 from spacy.language import Language
 from spacy.training.initialize import init_vocab
-from spacy.util import load_config, load_model_from_config, registry
+from spacy.util import registry
 
 from ..common.registered import INIT_TABLES, SET_ATTR
 from ..embed.find import EmbeddingTable, component_models, find_tables
@@ -31,6 +31,7 @@ from ._util import (
     failing,
     import_code,
     load_pipeline,
+    pipeline_of_config,
     print_json,
     show_table,
 )
@@ -137,7 +138,7 @@ def _load(model: str) -> Language:
 
 def _build(path: Path) -> Language:
     """Build the pipeline of a config without weights, but with all that rows depend on."""
-    nlp = load_model_from_config(load_config(path), auto_fill=True)
+    nlp = pipeline_of_config(path)
     initialize = nlp.config.interpolate()["initialize"]
     before_init = initialize["before_init"] or {}
     if before_init.get("@callbacks") in _SET_TABLES and before_init.get("path") is not None:

@@ -25,6 +25,7 @@ from ._util import (
     import_code,
     load_pipeline,
     msg,
+    path_argument,
     show_table,
 )
 
@@ -91,7 +92,8 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
         except UnicodeDecodeError as error:
             raise ValueError(f"Expected UTF-8 as standard input. {error}") from error
     elif text is not None and isfile(text):
-        raise ValueError(f"{text} is a file. To read the text in it, give --file {text}.")
+        shown = path_argument(Path(text))
+        raise ValueError(f"{text} is a file. To read the text in it, give --file {shown}.")
     text = (text or "").strip()
     if not text:
         raise ValueError("Expected a text, was: nothing but whitespace. Give one with words.")

@@ -1,10 +1,10 @@
 """Read corpora in .spacy files, and write them whole or not at all."""
 
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
+from shutil import move
 from typing import Union, cast
 
 from spacy.language import Language
@@ -14,7 +14,9 @@ from spacy.training.corpus import walk_corpus
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
-from ..common.files import keep_collector, staging, write_bytes
+from ..common.files import reading, replacing_file, staging
+
+_REPAIR = "copy or convert the file again"
 
 
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
@@ -33,11 +35,11 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
             f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
             "path, or make one with: python -m spacy multihash convert"
         )
-    bins = (open_doc_bin(Path(file_)) for file_ in files)
-    first = next((doc_bin for doc_bin in bins if len(doc_bin)), None)
+    bins = ((Path(file_), open_doc_bin(Path(file_))) for file_ in files)
+    first = next((pair for pair in bins if len(pair[1])), None)
     if first is None:
         raise ValueError(f"The corpus at {path} has no documents. Check the path.")
-    return (doc for doc_bin in chain([first], bins) for doc in doc_bin.get_docs(vocab))
+    return (doc for pair in chain([first], bins) for doc in docs_of(*pair, vocab))
 
 
 def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
@@ -69,13 +71,19 @@ def text_labels(cats: Mapping[str, float]) -> set[str]:
 
 def open_doc_bin(path: Path) -> DocBin:
     """Read a .spacy file, without making its docs yet. Raises ValueError."""
-    try:
-        with keep_collector():
-            return DocBin().from_disk(path)
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
-        raise ValueError(
-            f"{path} is cut off, or no .spacy file at all ({error}). Copy or convert it again."
-        ) from error
+    with reading(path, _REPAIR):
+        return DocBin().from_disk(path)
+
+
+def docs_of(path: Path, doc_bin: DocBin, vocab: Vocab) -> Iterator[Doc]:
+    """Make the docs of a .spacy file. Raises ValueError for a damaged document."""
+    docs = doc_bin.get_docs(vocab)
+    for number in count(1):
+        with reading(f"{path}, document {number}", _REPAIR):
+            doc = next(docs, None)
+        if doc is None:
+            return
+        yield doc
 
 
 def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
@@ -83,13 +91,9 @@ def write_corpora(folder: Path, corpora: Mapping[str, DocBin]) -> None:
 
     Files of the same name are replaced. Links stay, and their targets are replaced.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with staging(folder, "corpora") as staged:
+    with staging(folder / "corpora") as staged:
         for name, doc_bin in corpora.items():
             doc_bin.to_disk(staged / f"{name}.spacy")
         for name in corpora:
-            whole, path = staged / f"{name}.spacy", folder / f"{name}.spacy"
-            if path.is_symlink():
-                write_bytes(path, whole.read_bytes())
-            else:
-                whole.replace(path)
+            with replacing_file(folder / f"{name}.spacy") as new:
+                move(staged / f"{name}.spacy", new)  # maybe to another disk, if it's a link

@@ -10,7 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus
 
-from .read import open_doc_bin, tokens_of
+from .read import docs_of, open_doc_bin, tokens_of
 from .texts import BadLines, other_keys, read_json_lines, read_lines, skipping, text_of
 
 DOCS = ".spacy"
@@ -77,7 +77,7 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     when it's reached.
     """
     if ending_of(path) == DOCS:
-        yield from _read_docs(path, nlp)
+        yield from docs_of(path, open_doc_bin(path), nlp.vocab)
         return
     for doc, _ in _read_texts(path, nlp):
         yield doc
@@ -97,7 +97,7 @@ def read_bare_shard(
     if ending_of(path) != DOCS:
         yield from _read_texts(path, nlp, bad)
         return
-    for number, doc in enumerate(_read_docs(path, nlp), start=1):
+    for number, doc in enumerate(docs_of(path, open_doc_bin(path), nlp.vocab), start=1):
         if doc.has_unknown_spaces:
             yield Doc(nlp.vocab, [token.text for token in doc]), {}
         else:
@@ -138,15 +138,3 @@ def model_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     if ending_of(path) == DOCS:
         return tokens_of(Corpus(path).make_examples(nlp, docs))
     return docs
-
-
-def _read_docs(path: Path, nlp: Language) -> Iterator[Doc]:
-    docs, number = open_doc_bin(path).get_docs(nlp.vocab), 1
-    try:
-        for doc in docs:
-            yield doc
-            number += 1
-    except (IndexError, KeyError, ValueError) as error:
-        raise ValueError(
-            f"{path}: document {number} is damaged ({error}). Copy or convert the file again."
-        ) from error

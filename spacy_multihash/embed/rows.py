@@ -189,7 +189,7 @@ class Symbols:
 
     def check(self, where: str) -> None:
         """Raise ValueError unless keys ascend and each has a row of its own."""
-        V = len(self)
+        V = self.keys.size
         if not (
             self.keys.shape == self.rows.shape == (V,)
             and (self.keys[1:] > self.keys[:-1]).all()
@@ -198,7 +198,8 @@ class Symbols:
             raise ValueError(
                 f"Cannot load weights into layer {where}: its table has keys of shape "
                 f"{self.keys.shape} and rows of shape {self.rows.shape}, expected ascending keys "
-                "and, for each, a row from 1 to their number. The file is damaged."
+                "and, for each, a row from 1 to their number. Copy the file of the weights, or make it, "
+                "again."
             )
 
     def __len__(self) -> int:
@@ -231,7 +232,10 @@ def _serialize(_: Symbols, value: Symbols, name: str, model: Model) -> bytes:
 def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Symbols:
     arrays = srsly.msgpack_loads(value)
     # Unpacked arrays are read-only views, in the byte order of the machine that wrote them.
-    saved = Symbols(numpy.array(arrays["keys"], "uint64"), numpy.array(arrays["rows"], "int32"))
+    keys, rows = (
+        numpy.array(arrays.get(key), of) for key, of in (("keys", "uint64"), ("rows", "int32"))
+    )
+    saved = Symbols(keys, rows)
     saved.check(describe(model))
     is_same = numpy.array_equal(present.keys, saved.keys) and numpy.array_equal(
         present.rows, saved.rows

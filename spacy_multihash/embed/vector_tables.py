@@ -19,7 +19,7 @@ from spacy.vocab import Vocab
 from thinc.api import get_array_module, to_numpy
 
 from ..common.checks import setting_error
-from ..common.files import keep_collector
+from ..common.files import reading
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.quantization import PRECISIONS, is_rounded
@@ -139,18 +139,10 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
     """
     folder = source_path(path)
     folder = folder / "vocab" if (folder / "vocab").is_dir() else folder
-    if (folder / "lookups.bin").is_file():
-        try:
-            with keep_collector():
-                lookups = Lookups().from_disk(folder)
-        except Exception as error:  # whatever a damaged file makes spaCy or srsly raise
-            raise ValueError(
-                f"{_where(name)}: {folder / 'lookups.bin'} is damaged "
-                f"({type(error).__name__}: {error}). Copy or make it again."
-            ) from error
-        if PREFIX + name in lookups:
-            return _kept_table(lookups, name)
     try:
+        kept = _read_lookups(folder / "lookups.bin", name)
+        if kept is not None:
+            return kept
         read = read_table(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"{_where(name)}: {error}") from error
@@ -164,6 +156,20 @@ def read_kept_table(name: str, path: Path) -> KeptVectors:
     floret = None if read.floret is None else {key: read.floret[key] for key in FLORET}
     rows = read.rows[order].astype("int32")
     return KeptVectors(read.data, read.keys[order], rows, floret, read.attr)
+
+
+def _read_lookups(path: Path, name: str) -> Optional[KeptVectors]:
+    """Read the table of this name in the lookups of a vocab; None if they don't have it."""
+    if not path.is_file():
+        return None
+    with reading(path):
+        lookups = Lookups().from_disk(path.parent)
+        if PREFIX + name not in lookups:
+            return None
+        table = _kept_table(lookups, name)
+        if table.rows.max(initial=-1) >= len(table.data) or table.rows.min(initial=0) < 0:
+            raise ValueError("it has words without a row")
+        return table
 
 
 def _check_own(table: KeptVectors) -> None:
@@ -195,7 +201,16 @@ def _own_table(vocab: Vocab) -> KeptVectors:
 
 def _kept_table(lookups: Lookups, name: str) -> KeptVectors:
     entries = lookups.get_table(PREFIX + name)
-    return KeptVectors(*(entries[field] for field in KeptVectors._fields))
+    missing = [field for field in KeptVectors._fields if field not in entries]
+    if not missing:
+        table = KeptVectors(*(entries[field] for field in KeptVectors._fields))
+        shapes = [getattr(array, "shape", ()) for array in table[:3]]
+        if [len(shape) for shape in shapes] == [2, 1, 1] and shapes[1] == shapes[2]:
+            return table
+    raise ValueError(
+        f"{_where(name)}: in the vocab's lookups, this table is damaged: it lacks "
+        f"{', '.join(missing) or 'arrays that fit together'}. Copy or make the pipeline again."
+    )
 
 
 def _check_same(name: str, stored: KeptVectors, table: KeptVectors) -> None:

@@ -6,12 +6,11 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, Optional
 
-import srsly
-
-from ..common.files import write_json
+from ..common.files import is_leftover, read_json_map, reading, recover, write_json
 from ..scale.source import digest_of
 from .training import History
 
+_REPAIR = "delete it and the model beside it to start anew"
 _FILES = ("data", "dev", "test", "code")
 
 
@@ -58,16 +57,25 @@ class Run:
         self.record_path = folder / "fit.json"
         self.record: dict[str, Any] = {"options": options.as_json(), "done": {}}
         self.in_training: Optional[tuple[Path, History]] = None
+        for replaced in (
+            folder / "corpus",
+            self.model,
+            self.baseline / "model",
+            folder / "package",
+        ):
+            recover(replaced)
         for path in filter(None, (options.data, options.dev, options.test)):
             if folder.resolve() in path.resolve().parents:
                 raise ValueError(f"{path} is in {folder}, which is written. Give another --output.")
         if self.record_path.is_file():
-            earlier = srsly.read_json(self.record_path)
-            if not isinstance(earlier, dict) or earlier.keys() != self.record.keys():
+            earlier = read_json_map(self.record_path, _REPAIR)
+            if earlier.keys() != self.record.keys():
                 raise ValueError(
                     f"{self.record_path} wasn't written by this command. Give another --output."
                 )
-            changed = _changes(earlier["options"], self.record["options"])
+            with reading(self.record_path, _REPAIR):
+                check_results(earlier["done"])
+                changed = _changes(earlier["options"], self.record["options"])
             if not changed:
                 self.record = earlier
             elif not force and self.model.exists():
@@ -75,7 +83,7 @@ class Run:
                     f"{folder} has a run with other options: {', '.join(changed)}. Give another "
                     "--output, or --force to start anew."
                 )
-        elif folder.exists() and any(folder.iterdir()):
+        elif folder.exists() and not all(map(is_leftover, folder.iterdir())):
             raise ValueError(
                 f"{folder} is not empty, and has no run of this command. Give another --output."
             )
@@ -107,14 +115,36 @@ class Run:
         return done[name]
 
     def clear(self) -> None:
-        """Remove the files of an earlier run with other options."""
-        if srsly.read_json(self.record_path)["options"] == self.record["options"]:
+        """Remove the files of an earlier run with other options, except its model.
+
+        The model stays until the first evaluation of the new one replaces it.
+        """
+        if read_json_map(self.record_path, _REPAIR).get("options") == self.record["options"]:
             return
         write_json(self.record_path, self.record)  # first, so that no other step counts as done
-        for name in ("model", "baseline", "package"):
+        for name in ("baseline", "package"):
             rmtree(self.folder / name, ignore_errors=True)
         for name in ("config.cfg", "training.npz", "report.html", "scores.json"):
             (self.folder / name).unlink(missing_ok=True)
+
+
+def check_results(done: Mapping[str, Any]) -> None:
+    """Check the results of steps, as fit.json has them. Raises TypeError or ValueError."""
+    for name, result in done.items():
+        if name in ("training", "baseline"):
+            history = History(**result)
+            if not history.curve or history.best[0] > history.step:
+                raise ValueError(f"the result of {name} has no scores")
+        elif name == "corpus and config":
+            problems, reasons = result
+            for title, lines in problems:
+                ", ".join([title, *lines])
+            ", ".join(reasons)
+        elif name == "finish":
+            ", ".join(result)
+        elif name.startswith("report"):
+            for row in [*result["scores"], *result["comparison"]]:
+                ", ".join(row)
 
 
 def _changes(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

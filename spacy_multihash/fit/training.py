@@ -8,11 +8,12 @@ bit, as uninterrupted training.
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Optional
+from typing import Any, BinaryIO, Optional, cast
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy
 from spacy.language import Language
@@ -24,7 +25,13 @@ from spacy.training.loop import create_evaluation_callback, subdivide_batch, upd
 from spacy.util import registry, resolve_dot_names
 from thinc.api import Config, Model, Optimizer, fix_random_seed, to_numpy
 
-from ..common.files import replacing_file, replacing_folder
+from ..common.files import (
+    UnreadableFile,
+    check_npy,
+    reading,
+    replacing_file,
+    replacing_folder,
+)
 
 
 @dataclass
@@ -81,7 +88,7 @@ def train(
     optimizer, frozen = training["optimizer"], training["frozen_components"]
     state = _State(nlp, optimizer)
     if checkpoint.is_file():
-        state.load(checkpoint)
+        state.load(checkpoint, training["eval_frequency"])
     history = state.history
     for _ in range(history.step + 1):
         optimizer.step_schedules()
@@ -135,7 +142,7 @@ def _update(
 
 
 def _save(nlp: Language, folder: Path, before_to_disk: Optional[Callable]) -> None:
-    with replacing_folder(folder.resolve()) as new:
+    with replacing_folder(folder) as new:
         (before_to_disk(nlp) if before_to_disk else nlp).to_disk(new)
 
 
@@ -198,26 +205,42 @@ class _State:
         with replacing_file(path) as new, new.open("wb") as file_:
             numpy.savez(file_, **arrays)
 
-    def load(self, path: Path) -> None:
-        """Read a checkpoint. Raises ValueError if its config differs."""
-        with numpy.load(path) as arrays:
-            for number, (node, param) in enumerate(self._params()):
-                weights = arrays.get(f"weights{number}")
-                if weights is None or weights.shape != node.get_param(param).shape:
-                    raise ValueError(f"{path} is of another config. Delete it to start anew.")
-                key = (node.id, param)
-                node.set_param(param, node.ops.asarray_f(weights))
-                self.optimizer.nr_update[key] = int(arrays[f"updates{number}"])
-                for kind, values in self._moments().items():
-                    if (moment := arrays.get(f"{kind}{number}")) is not None:
-                        values[key] = node.ops.asarray(moment)
-            state = json.loads(str(arrays["state"]))
-            self.history = History(**state["history"])
-            self.history.curve = [(step, score) for step, score in self.history.curve]
-            self.shuffles = list(arrays["shuffles"])
-            name, *rest = state["numpy"]
-            numpy.random.set_state((name, arrays["numpy"], *rest))
-            _set_random(arrays["random"])
+    def load(self, path: Path, eval_frequency: int) -> None:
+        """Read a checkpoint. Raises ValueError if it's damaged, or of another config."""
+        with reading(path, "delete it to start anew"):
+            _check_archive(path)
+            with numpy.load(path) as arrays:
+                state = json.loads(str(arrays["state"]))
+                history = History(**state["history"])
+                history.curve = [(step, float(score)) for step, score in history.curve]
+                # Before anything is repeated as often as it says
+                steps = [step for step, _ in history.curve]
+                expected = [number * eval_frequency for number in range(len(steps))]
+                if not steps or steps != expected or history.step != steps[-1]:
+                    raise _of_another_config(path)
+                for number, (node, param) in enumerate(self._params()):
+                    if not self._load_param(arrays, number, node, param):
+                        raise _of_another_config(path)
+                self.history = history
+                self.shuffles = list(arrays["shuffles"].astype("uint32").reshape(-1, _STATE))
+                name, *rest = state["numpy"]
+                numpy.random.set_state((name, arrays["numpy"], *rest))
+                _set_random(arrays["random"])
+
+    def _load_param(self, arrays: Mapping[str, Any], number: int, node: Model, param: str) -> bool:
+        """Set a parameter and its moments, if they fit."""
+        weights = arrays.get(f"weights{number}")
+        if weights is None or weights.shape != node.get_param(param).shape:
+            return False
+        key = (node.id, param)
+        node.set_param(param, node.ops.asarray_f(weights))
+        self.optimizer.nr_update[key] = int(arrays[f"updates{number}"])
+        for kind, values in self._moments().items():
+            if (moment := arrays.get(f"{kind}{number}")) is not None:
+                if moment.size != weights.size:  # some are flat
+                    return False
+                values[key] = node.ops.asarray_f(moment)
+        return True
 
     def _moments(self) -> dict[str, dict[tuple[int, str], Any]]:
         optimizer = self.optimizer
@@ -235,10 +258,27 @@ class _State:
                     yield node, param
 
 
+_STATE = 625  # how many numbers are the state of Python's random numbers
+
+
 def _get_random() -> numpy.ndarray:
-    """Return the state of Python's random numbers, 625 of them."""
+    """Return the state of Python's random numbers, (_STATE,) uint32."""
     return numpy.array(random.getstate()[1], dtype="uint32")
 
 
 def _set_random(state: numpy.ndarray) -> None:
     random.setstate((3, tuple(state.tolist()), None))
+
+
+def _of_another_config(path: Path) -> UnreadableFile:
+    return UnreadableFile(f"{path} is of another config. Delete it to start anew.")
+
+
+def _check_archive(path: Path) -> None:
+    """Raise ValueError unless a file has all bytes of its arrays, before they're read."""
+    with ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.compress_type != ZIP_STORED:
+                raise ValueError(f"{member.filename} is compressed")
+            with archive.open(member) as file_:
+                check_npy(cast(BinaryIO, file_), member.file_size)

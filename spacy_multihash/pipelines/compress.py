@@ -17,7 +17,7 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
-from ..common.files import replacing_file, unpack
+from ..common.files import naming, reading, replacing_file, unpack
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from ..compute.quantization import Precision
 from ..embed.vector_tables import PREFIX
@@ -231,7 +231,8 @@ def compress(
     """
     check_compressible(nlp)
     folder = Path(folder)
-    type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed
+    with naming(folder):
+        type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed
     path = folder / "vocab" / "strings.json"
     strings = srsly.read_json(path)
     labels = [label for names in nlp.pipe_labels.values() for label in names]
@@ -310,7 +311,8 @@ def save_compressed(
     nlp: Language, precisions: Precisions, path: Union[str, Path], *, exclude: Iterable[str] = ()
 ) -> None:
     """Save a pipeline as `Language.to_disk` does, then make the files small without any loss."""
-    type(nlp).to_disk(nlp, path, exclude=exclude)
+    with naming(Path(path)):
+        type(nlp).to_disk(nlp, path, exclude=exclude)
     compress_folder(Path(path), nlp.component_names, precisions, lossy=False)
 
 
@@ -330,4 +332,5 @@ def load_compressed(
     reads_vectors = not {"vocab", "vectors"} & {*exclude} and is_compressed(Path(path) / "vocab")
     if reads_vectors and not isinstance(vocab.vectors, CompressedVectors):
         vocab.vectors = CompressedVectors(strings=vocab.strings, name=vocab.vectors.name)
-    return type(nlp).from_disk(nlp, path, exclude=exclude, overrides=dict(overrides))
+    with reading(path, "copy the pipeline, or compress it, again"):
+        return type(nlp).from_disk(nlp, path, exclude=exclude, overrides=dict(overrides))

@@ -34,5 +34,25 @@ def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  
 def decode(value: dict[Any, Any], chain: Optional[Callable[[dict[Any, Any]], Any]] = None) -> Any:  # noqa: ANN401 (what a map stands for)
     """Decode a map of codes to a float32 array, and pass other maps to `chain`."""
     if CODES in value:
-        return widen(value[CODES], value[SCALES])
+        codes, scales = value[CODES], value.get(SCALES)
+        _check(codes, scales)
+        return widen(codes, scales)
     return value if chain is None else chain(value)
+
+
+def _check(codes: Any, scales: Any) -> None:  # noqa: ANN401 (whatever a file holds)
+    """Raise ValueError unless these are codes, and a scale for each row if they're int8."""
+    if _is_array(codes, "f", 2) and scales is None:
+        return
+    if _is_array(codes, "i", 1) and codes.ndim >= 2 and _is_array(scales, "f", 4):
+        if scales.size == codes.size // max(codes.shape[-1], 1):
+            return
+    raise ValueError(
+        "A packed array is damaged: expected float16 codes, or int8 codes with a float32 scale for "
+        "each row. Copy the file of the weights, or compress the pipeline, again."
+    )
+
+
+def _is_array(value: object, kind: str, size: int) -> bool:
+    """Check for an array of numbers of a kind and a size in bytes, in any byte order."""
+    return isinstance(value, numpy.ndarray) and (value.dtype.kind, value.itemsize) == (kind, size)

@@ -21,7 +21,13 @@ from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
 from ..common.contexts import remembered, with_contexts
-from ..common.files import STAGING, replacing_file, write_bytes, write_json
+from ..common.files import (
+    is_leftover,
+    reading,
+    replacing_file,
+    write_bytes,
+    write_json,
+)
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
 from ..corpus.texts import BadLines, write_json_lines
 from .probabilities import ask_probabilities, probabilities_of
@@ -122,22 +128,17 @@ class Application:
         path, manifest = self.output / MANIFEST, self.manifest()
         if not path.is_file():
             inside = self.output.iterdir() if self.output.exists() else ()
-            if any(not path.name.endswith(STAGING) for path in inside):
+            if not all(map(is_leftover, inside)):
                 raise ValueError(
                     f"{self.output} is not empty, and has no {MANIFEST} that says what made its "
                     "files. Give another OUTPUT, or empty it."
                 )
             return []
-        try:
+        with reading(path, f"empty {self.output}, or give another OUTPUT"):
             former = srsly.read_json(path)
             if former.keys() != manifest.keys():
-                raise ValueError("it has other keys")
+                raise ValueError("it wasn't written by apply: it has other keys")
             suffix = SUFFIXES[former["format"]]
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{path} wasn't written by apply, or is damaged ({error}). Give another OUTPUT, or "
-                "empty it."
-            ) from error
         if force:
             # Hidden files and folders are half written, or belong to other programs.
             endings = (suffix, f"{suffix}{ERRORS}")

@@ -24,14 +24,15 @@ import numpy
 import srsly
 
 from ..common.checks import check_whole
-from ..common.files import unpack, write_bytes
+from ..common.files import UnreadableFile, reading, unpack, write_bytes
 from ..common.types import Counts
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1
 # Pending ids are counted once there are more than this, and more than unique ids so far.
 _PENDING = 2**22
-_MAKE_IT = "Make it with: python -m spacy multihash init-tables CONFIG OUTPUT"
+_COMMAND = "python -m spacy multihash init-tables CONFIG OUTPUT"
+_MAKE_IT, _REPAIR = f"Make it with: {_COMMAND}", f"make it again with: {_COMMAND}"
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,8 @@ def read_message(path: Path) -> Any:  # noqa: ANN401 (whatever the file holds)
     """Read a MessagePack file; raises the errors of `read_tables`."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file of tables at {path}. {_MAKE_IT}")
-    return _unpack(path, path.read_bytes())
+    with reading(path, _REPAIR):
+        return unpack(path.read_bytes())
 
 
 def parse_tables(path: Path, message: object) -> Tables:
@@ -238,13 +240,18 @@ def parse_tables(path: Path, message: object) -> Tables:
         )
     packed = message.get("body")
     if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):
-        raise ValueError(f"{path} is damaged: it doesn't match its checksum. {_MAKE_IT}")
-    body = _unpack(path, packed)  # valid, because the checksum matches
-    tables = {
-        name: Table(*(numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts")))
-        for name, arrays in body["tables"].items()
-    }
-    return Tables(tables, body["min_freq"], body["max_rows"])
+        raise UnreadableFile(f"{path} is damaged: it doesn't match its checksum. {_MAKE_IT}")
+    with reading(path, _REPAIR):
+        body = unpack(packed)
+        tables = {name: _table(name, arrays) for name, arrays in body["tables"].items()}
+        return Tables(tables, body["min_freq"], body["max_rows"])
+
+
+def _table(name: str, arrays: Mapping[str, bytes]) -> Table:
+    keys, counts = (numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts"))
+    if len(keys) != len(counts):
+        raise ValueError(f"{name} has {len(keys):,} symbols, but {len(counts):,} counts")
+    return Table(keys, counts)
 
 
 def _sum_up(tables: Sequence[Table]) -> Table:
@@ -262,12 +269,3 @@ def _order(table: Table) -> Table:
 
 def _md5(data: bytes) -> str:
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
-
-
-def _unpack(path: Path, data: bytes) -> Any:  # noqa: ANN401 (whatever the file holds)
-    try:
-        return unpack(data)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{path} is damaged, cut off, or no file of tables ({error}). {_MAKE_IT}"
-        ) from error

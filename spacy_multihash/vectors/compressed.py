@@ -18,11 +18,15 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import get_array_module, get_current_ops, to_numpy
 
-from ..common.files import replacing_file, unpack
+from ..common.checks import MAX_SIZE
+from ..common.files import check_npy, reading, replacing_file, unpack
 from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
 
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
 _BYTES = 8  # bytes of a key
+_REPAIR = "copy the pipeline, or compress it, again"
+# At most this many first bytes of the keys are left out.
+_MOST_LEFT_OUT = 2
 # With this many keys per value of the first bytes, it pays to count them.
 _MIN_KEYS_PER_PREFIX = 2
 
@@ -97,7 +101,8 @@ def find_sorted(keys: numpy.ndarray, ids: numpy.ndarray) -> tuple[numpy.ndarray,
 
 def pack_keys(keys: SortedKeys) -> dict[str, numpy.ndarray]:
     """Return the arrays that represent keys in a file."""
-    left_out = next((n for n in (2, 1) if len(keys) >= _MIN_KEYS_PER_PREFIX * 256**n), 0)
+    choices = range(_MOST_LEFT_OUT, 0, -1)
+    left_out = next((n for n in choices if len(keys) >= _MIN_KEYS_PER_PREFIX * 256**n), 0)
     as_bytes = keys.ids.astype(">u8").view("uint8").reshape(-1, _BYTES)
     prefixes = keys.ids >> numpy.uint64(8 * (_BYTES - left_out)) if left_out else keys.ids * 0
     counts = numpy.bincount(prefixes.astype("int64"), minlength=256**left_out)
@@ -110,8 +115,12 @@ def pack_keys(keys: SortedKeys) -> dict[str, numpy.ndarray]:
 
 
 def unpack_keys(arrays: Mapping[str, numpy.ndarray]) -> SortedKeys:
-    """Return the keys packed by `pack_keys`. Raises ValueError if the arrays don't fit together."""
-    counts, ends = arrays["counts"], arrays["ends"]
+    """Return the keys packed by `pack_keys`.
+
+    Raises KeyError or ValueError if the arrays don't fit together, before anything is allocated.
+    """
+    counts, ends, rows, last = (arrays[name] for name in ("counts", "ends", "rows", "last"))
+    _check_packed(counts, ends, rows, last)
     left_out = _BYTES - ends.shape[1]
     as_bytes = numpy.zeros((len(ends), _BYTES), dtype="uint8")
     as_bytes[:, left_out:] = ends
@@ -119,11 +128,34 @@ def unpack_keys(arrays: Mapping[str, numpy.ndarray]) -> SortedKeys:
     if left_out:
         prefixes = numpy.repeat(numpy.arange(len(counts), dtype="uint64"), counts)
         keys |= prefixes << numpy.uint64(8 * ends.shape[1])
-    last = numpy.unpackbits(arrays["last"], count=len(keys)).astype(bool)
-    rows = arrays["rows"].astype("int32")
-    if len(rows) != len(keys):
-        raise ValueError(f"there are {len(keys):,} keys, but rows of {len(rows):,}")
-    return SortedKeys(keys, rows, last)
+    if (keys[1:] <= keys[:-1]).any():
+        raise ValueError("the keys aren't in ascending order")
+    is_last = numpy.unpackbits(last, count=len(keys)).astype(bool)
+    return SortedKeys(keys, rows.astype("int32"), is_last)
+
+
+def _check_packed(
+    counts: numpy.ndarray, ends: numpy.ndarray, rows: numpy.ndarray, last: numpy.ndarray
+) -> None:
+    """Raise ValueError unless these are arrays for one number of keys."""
+    shapes = [getattr(array, "shape", ()) for array in (counts, ends, rows, last)]
+    if [len(shape) for shape in shapes] != [1, 2, 1, 1]:
+        raise ValueError(f"there are arrays of the shapes {shapes}")
+    if (
+        ends.dtype != "uint8"
+        or last.dtype != "uint8"
+        or {counts.dtype.kind, rows.dtype.kind} - {*"iu"}
+    ):
+        raise ValueError("there are arrays of other dtypes")
+    K, left_out = len(ends), _BYTES - ends.shape[1]
+    if not 0 <= left_out <= _MOST_LEFT_OUT or len(counts) != 256**left_out:
+        raise ValueError(f"there are {len(counts):,} counts for {left_out} bytes of the keys")
+    if counts.min() < 0 or counts.max() > K or counts.sum(dtype="uint64") != K:
+        raise ValueError(f"there are {K:,} keys, but the counts are of others")
+    if len(rows) != K or len(last) != -(-K // 8):
+        raise ValueError(f"there are {K:,} keys, but {len(rows):,} rows and {len(last):,} bytes")
+    if K and (int(rows.min()) < -1 or int(rows.max()) > MAX_SIZE):
+        raise ValueError("there are negative or too large rows")
 
 
 def _smallest(numbers: numpy.ndarray) -> numpy.ndarray:
@@ -139,11 +171,17 @@ def is_compressed(folder: Path) -> bool:
         return False
     with (folder / TABLE).open("rb") as file_:
         try:
-            version = numpy.lib.format.read_magic(file_)
-            read = numpy.lib.format.read_array_header_1_0
-            return version == (1, 0) and read(file_)[2].names is not None
+            return check_npy(file_, (folder / TABLE).stat().st_size).names is not None
         except Exception:  # a damaged file raises when the table is read
             return False
+
+
+def check_table_file(path: Path) -> None:
+    """Raise ValueError if the file of a table doesn't have the bytes of its table."""
+    with reading(path, _REPAIR):
+        if path.is_file():
+            with path.open("rb") as file_:
+                check_npy(file_, path.stat().st_size)
 
 
 class CompressedVectors(Vectors):
@@ -204,18 +242,23 @@ class CompressedVectors(Vectors):
         """Read the vectors in a folder, in either form. Raises ValueError if a file is damaged."""
         path = Path(path)
         self.key2row = {}
-        if not is_compressed(path):
-            super().from_disk(path, exclude=exclude)
-            self.key2row = SortedKeys.of(self.key2row)
-            return self
-        readers = {
-            "strings": lambda p: self.strings.from_disk(p.with_suffix(".json")),
-            TABLE: self._read_rows,
-            KEYS: self._read_keys,
-            "vectors.cfg": lambda p: self._set_cfg(srsly.read_json(p)),
-        }
-        from_disk(path, readers, exclude)
-        self._sync_unset()
+        with reading(path, _REPAIR):
+            if not is_compressed(path):
+                check_table_file(path / TABLE)
+                super().from_disk(path, exclude=exclude)
+                self.key2row = SortedKeys.of(self.key2row)
+            else:
+                readers = {
+                    "strings": lambda p: self.strings.from_disk(p.with_suffix(".json")),
+                    TABLE: self._read_rows,
+                    KEYS: self._read_keys,
+                    "vectors.cfg": lambda p: self._set_cfg(srsly.read_json(p)),
+                }
+                from_disk(path, readers, exclude)
+                self._sync_unset()
+            rows = self.key2row.rows if isinstance(self.key2row, SortedKeys) else numpy.zeros(0)
+            if self.mode == Mode.default and rows.max(initial=-1) >= len(self.data):
+                raise ValueError(f"a key has the row {rows.max()}, of {len(self.data):,} rows")
         return self
 
     def to_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> None:
@@ -234,22 +277,17 @@ class CompressedVectors(Vectors):
         return self
 
     def _read_rows(self, path: Path) -> None:
-        try:
-            with path.open("rb") as file_:
-                records = numpy.load(file_, allow_pickle=False)[:, 0]
-            scales = records["scale"] if "scale" in records.dtype.names else None
-            rows: Any = widen(records["codes"], scales)
-        except (EOFError, KeyError, OSError, ValueError) as error:
-            raise _damaged(path, error) from error
+        check_table_file(path)
+        with path.open("rb") as file_:
+            records = numpy.load(file_, allow_pickle=False)[:, 0]
+        scales = records["scale"] if "scale" in records.dtype.names else None
+        rows: Any = widen(records["codes"], scales)
         self.data = get_current_ops().asarray2f(rows)
 
     def _read_keys(self, path: Path) -> None:
         if not path.is_file():  # a floret table
             return
-        try:
-            self.key2row = unpack_keys(unpack(path.read_bytes()))
-        except (KeyError, TypeError, ValueError) as error:
-            raise _damaged(path, error) from error
+        self.key2row = unpack_keys(unpack(path.read_bytes()))
 
     def _make_dict(self) -> None:
         if isinstance(self.key2row, SortedKeys):
@@ -321,7 +359,3 @@ def _records(codes: Codes) -> numpy.ndarray:
 
 def _unpickle(data: bytes) -> CompressedVectors:
     return CompressedVectors().from_bytes(data)
-
-
-def _damaged(path: Path, error: Exception) -> ValueError:
-    return ValueError(f"{path} is damaged ({error}). Copy the pipeline, or compress it, again.")

@@ -13,8 +13,8 @@ from spacy.util import get_model_meta, get_package_path, is_package, logger
 from spacy.vectors import Vectors
 from thinc.api import to_numpy
 
-from ..common.files import replacing_file, replacing_folder
-from .compressed import TABLE, CompressedVectors, is_compressed
+from ..common.files import read_json_map, reading, recover, replacing_file, replacing_folder
+from .compressed import TABLE, CompressedVectors, check_table_file, is_compressed
 from .table import ATTR_NAMES, VectorTable, check_finite, check_table, word_keys
 from .text import ends_in_number, is_text, read_text, write_text
 
@@ -24,6 +24,7 @@ _NONE = numpy.zeros(0, dtype="uint64")
 def source_path(source: Union[str, Path]) -> Path:
     """Return the path of a source, or the folder of an installed pipeline with that name."""
     path, name = Path(source), str(source)
+    recover(path)
     if path.exists() or not is_package(name):
         return path
     try:
@@ -32,7 +33,8 @@ def source_path(source: Union[str, Path]) -> Path:
         return path
     if not (package / "meta.json").is_file():
         return path
-    meta = get_model_meta(package)
+    with reading(package / "meta.json", "install the package again"):
+        meta = get_model_meta(package)
     return package / f"{meta['lang']}_{meta['name']}-{meta['version']}"
 
 
@@ -82,7 +84,7 @@ def write_table(output: Path, table: VectorTable) -> None:
     vectors.key2row = dict(zip(table.keys.tolist(), table.rows.tolist(), strict=True))
     nlp = spacy.blank(table.lang)
     nlp.vocab.vectors = vectors
-    with replacing_folder(output.resolve()) as new:
+    with replacing_folder(output) as new:
         nlp.to_disk(new)
         if table.floret is None and table.attr != ORTH:  # spaCy doesn't write it
             config = {"mode": "default", "attr": table.attr}
@@ -120,16 +122,13 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
     meta: dict[str, Any] = {}
     is_small = is_compressed(folder)
     vectors = CompressedVectors() if is_small else Vectors()
-    try:
-        if meta_path is not None and meta_path.is_file():
-            meta = srsly.read_json(meta_path)
+    if meta_path is not None and meta_path.is_file():
+        meta = read_json_map(meta_path)
+    check_table_file(folder / TABLE)
+    with reading(folder):
         vectors.from_disk(folder)
         keys = numpy.array(list(vectors.key2row.keys()), dtype="uint64")
         rows = numpy.array(list(vectors.key2row.values()), dtype="int64")
-    except Exception as error:  # whatever a damaged file makes numpy, srsly or spaCy raise
-        raise ValueError(
-            f"{folder} is damaged ({type(error).__name__}: {error}). Copy or make it again."
-        ) from error
     if is_small:  # its keys are sorted by hash
         order = numpy.argsort(rows, kind="stable")
         keys, rows = keys[order], rows[order]

@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple, Optional, cast
 import numpy
 from tqdm import tqdm
 
+from ..common.files import UnreadableFile
 from .table import FLORET
 
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
@@ -86,7 +87,7 @@ def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, 
                 words.append(word)
                 numbers += vector.tobytes()
     except _ERRORS_OF_DAMAGED_FILES as error:
-        raise ValueError(
+        raise UnreadableFile(
             f"{path} is damaged after line {number} ({error}). Copy or make it again."
         ) from error
     except ValueError as error:

@@ -150,7 +150,7 @@ def test_pipeline_that_cannot_be_loaded_again_is_not_written(
 
     monkeypatch.setattr(compress_module, "compress", compress)
     result = invoke(trained, tmp_path / "out")
-    assert result.exit_code == 1 and "Cannot load" in said(result)
+    assert result.exit_code == 1 and "Cannot read" in said(result)
     assert not (tmp_path / "out").exists()
 
 

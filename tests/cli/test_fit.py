@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -19,9 +20,10 @@ from typer.testing import Result
 
 from experiments.corpora.sample import make_sentences
 from spacy_multihash.cli import fit as module
+from spacy_multihash.common.files import FORMER
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.convert import SPLITS
-from spacy_multihash.fit.run import Options
+from spacy_multihash.fit.run import Options, Run
 from spacy_multihash.fit.splits import split_docs
 from spacy_multihash.fit.training import History, train
 from tests.helpers import cli
@@ -322,6 +324,46 @@ def test_other_options_are_no_other_run_of_the_same_folder(
     assert "other options: --seed. Give" in said(invoke("train.conll"))
     assert files(Path("out"))["corpus/dev.spacy"] != before["corpus/dev.spacy"]
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
+
+
+def test_killed_run_gets_its_folders_back(folder: Path) -> None:
+    done("train.conll")
+    before = files(Path("out/model"))
+    for name in ("corpus", "model"):
+        (folder / "out" / name).rename(folder / "out" / f".{name}{FORMER}")
+    Path("out/report.html").unlink()
+    record = json.loads(Path("out/fit.json").read_text())
+    del record["done"]["report"]
+    Path("out/fit.json").write_text(json.dumps(record))
+    assert done("train.conll") and files(Path("out/model")) == before
+    assert sorted(path.name for path in Path("out").iterdir()) == FILES
+
+
+def test_damaged_record_is_refused_by_path() -> None:
+    done("train.conll")
+    path = Path("out/fit.json")
+    record = json.loads(path.read_text())
+    for change in (
+        {"training": {}},
+        {"training": {"step": 1, "curve": [], "seconds": 0.0}},
+        {"finish": 3},
+        {"corpus and config": []},
+        {"report": {}},
+    ):
+        path.write_text(json.dumps({**record, "done": {**record["done"], **change}}))
+        result = invoke("train.conll")
+        assert result.exit_code == 1 and "Cannot read out/fit.json" in said(result)
+    path.write_text("{")
+    assert "Cannot read out/fit.json" in said(invoke("train.conll"))
+
+
+def test_commands_to_go_on_work_in_a_folder_that_begins_with_a_dash(folder: Path) -> None:
+    run = Run(
+        Path("-out put"), Options(data=folder / "train.conll", dev=None, test=None, lang="en")
+    )
+    shown = [shlex.split(line) for line in module.next_commands(run).values()]
+    paths = [path for line in shown for path in line if "out put" in path]
+    assert len(paths) >= 4 and all(path.startswith("./-out put") for path in paths)
 
 
 def test_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

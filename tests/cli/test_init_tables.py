@@ -102,7 +102,7 @@ EMBED = "--components.tok2vec.model.embed"
         (("--no.such", 1), "not a section value that can be overridden"),
         ((f"{EMBED}.width", "wide"), "wide"),
         (("--paths.train", "none.spacy"), "There is no corpus at none.spacy"),
-        (("--paths.train", "bad.spacy"), "bad.spacy is cut off, or no .spacy file at all"),
+        (("--paths.train", "bad.spacy"), "Cannot read bad.spacy"),
         (("--training.max_epochs", -1), "with --training.max_epochs 0 and the sample's path"),
     ],
     ids=lambda args: " ".join(map(str, args)) if isinstance(args, tuple) else "",

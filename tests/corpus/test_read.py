@@ -21,9 +21,9 @@ VOCAB = spacy.blank("en").vocab
         ("none.spacy", None, FileNotFoundError, "There is no corpus at .*none.spacy"),
         ("my.conll", b"Anna B-PER\n", FileNotFoundError, "expected a .spacy file.* convert"),
         (".", None, FileNotFoundError, "expected a .spacy file, or a folder of them"),
-        ("x.spacy", b"", ValueError, "x.spacy is cut off, or no .spacy file at all"),
-        ("x.spacy", b"{}", ValueError, "x.spacy is cut off, or no .spacy file at all"),
-        ("x.spacy", zlib.compress(b"\xc1"), ValueError, "x.spacy is cut off, or no .spacy file"),
+        ("x.spacy", b"", ValueError, "Cannot read .*x.spacy"),
+        ("x.spacy", b"{}", ValueError, "Cannot read .*x.spacy"),
+        ("x.spacy", zlib.compress(b"\xc1"), ValueError, "Cannot read .*x.spacy"),
         ("x.spacy", DocBin().to_bytes(), ValueError, "x.spacy has no documents"),
     ],
 )
@@ -58,5 +58,5 @@ def test_files_are_opened_as_they_are_read(tmp_path: Path, monkeypatch: Any) -> 
 def test_damage_of_a_later_file_is_named(tmp_path: Path) -> None:
     write_corpus(tmp_path / "whole.spacy", make_docs())
     (tmp_path / "x.spacy").write_bytes(b"{}")
-    with pytest.raises(ValueError, match="x.spacy is cut off"):
+    with pytest.raises(ValueError, match="Cannot read .*x.spacy"):
         list(read_docs(tmp_path, VOCAB))

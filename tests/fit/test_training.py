@@ -1,5 +1,7 @@
 """Training that goes on where it was interrupted."""
 
+import json
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -14,8 +16,10 @@ from spacy.util import load_config
 from thinc.api import Config
 
 from spacy_multihash.cli.init_config import init_config
+from spacy_multihash.common.files import write_bytes
 from spacy_multihash.fit.training import History, train
 from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.damage import check_damage, full_disk
 from tests.helpers.weights import all_weights
 
 OPTIMIZER = {"@optimizers": "Adam.v1", "learn_rate": {"@schedules": "compounding.v1"}}
@@ -108,6 +112,49 @@ def test_model_is_that_of_spacy_train_and_is_trained_once(tmp_path: Path, kind: 
         config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]["attrs"] = ["NORM"]
         with pytest.raises(ValueError, match=r"checkpoint\.npz is of another config"):
             train(config, *paths)
+
+
+def test_damaged_checkpoint_is_refused_by_path(tmp_path: Path, corpus: Path) -> None:
+    config, checkpoint = small_config("batch_ner", corpus), tmp_path / "parts.npz"
+    config["training"]["max_steps"] = 6
+
+    def stop(history: History, last: int | None) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        train(config, tmp_path / "parts", checkpoint, stop)
+    arrays = dict(numpy.load(checkpoint))
+    data, state = checkpoint.read_bytes(), json.loads(str(arrays["state"]))
+
+    def resumed() -> None:
+        with pytest.raises(Stop):  # after the next step
+            train(config, tmp_path / "parts", checkpoint, stop)
+
+    check_damage(checkpoint, resumed, checkpoint, 12)
+    far = json.dumps({**state, "history": {**state["history"], "step": 10**15}})
+    for change in (
+        {"state": far},
+        {"state": "{}"},
+        {"state": "["},
+        {"shuffles": arrays["shuffles"][:, 1:]},
+        {"first0": numpy.zeros(3, "float32")},
+        {"weights0": numpy.zeros(3, "float32")},
+        {"updates0": numpy.zeros(3)},
+        {"numpy": numpy.zeros(3, "uint32")},
+        {"random": numpy.zeros(3, "uint32")},
+    ):
+        numpy.savez(checkpoint, **arrays | change)
+        with pytest.raises(ValueError, match=r"parts\.npz.*[Dd]elete it to start anew"):
+            train(config, tmp_path / "parts", checkpoint, stop)
+    numpy.savez_compressed(checkpoint, **arrays)
+    with pytest.raises(ValueError, match=r"parts\.npz .*compressed"):
+        train(config, tmp_path / "parts", checkpoint, stop)
+    promised = re.compile(rb"(?<='shape': )\((\d+)(?=,\))")
+    checkpoint.write_bytes(promised.sub(lambda found: b"(" + b"9" * len(found[1]), data))
+    with pytest.raises(ValueError, match=r"parts\.npz"):
+        train(config, tmp_path / "parts", checkpoint, stop)
+    with pytest.raises(OSError, match="parts.npz"), full_disk(1000):
+        write_bytes(checkpoint, data)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def test_damaged_file_is_refused(words: Path, name: str) -> None:
     both(words)
     data = (words / name).read_bytes()
     (words / name).write_bytes(data[: len(data) - 9])
-    with pytest.raises(ValueError, match=rf"{name} is damaged .*Copy the pipeline, or compress"):
+    with pytest.raises(ValueError, match=rf"{name}.*copy the pipeline, or compress"):
         CompressedVectors().from_disk(words)
 
 
@@ -180,5 +180,5 @@ def test_tools_of_vectors_read_a_compressed_pipeline(
     assert written.n_keys == len(table.keys) == len(WORDS)
     numpy.testing.assert_array_equal(written.data, ours.data)
     (words / "vectors.keys").write_bytes(b"\x81")
-    with pytest.raises(ValueError, match="vectors.keys is damaged"):
+    with pytest.raises(ValueError, match="Cannot read .*vectors.keys"):
         read_table(words)

@@ -298,11 +298,11 @@ def set_config(**values: object) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
-        ("vectors", cut, "vocab is damaged"),
-        ("key2row", cut, "vocab is damaged"),
-        ("vectors.cfg", cut, "vocab is damaged"),
-        ("strings.json", cut, "vocab is damaged"),
-        ("strings.json", Path.unlink, "vocab is damaged .*strings.json"),
+        ("vectors", cut, "Cannot read .*vocab"),
+        ("key2row", cut, "Cannot read .*vocab"),
+        ("vectors.cfg", cut, "Cannot read .*vocab"),
+        ("strings.json", cut, "Cannot read .*vocab"),
+        ("strings.json", Path.unlink, "Cannot read .*vocab.*strings.json"),
         ("vectors", lambda p: p.write_bytes(p.read_bytes().replace(b"}", b"(", 1)), "TokenError"),
         ("vectors", lambda p: write_rows(p, numpy.arange(6).reshape(2, 3)), "array of int64 and"),
         ("vectors", lambda p: write_rows(p, X[:0]), r"has no vectors: .* of shape \(0, 8\)"),
@@ -313,9 +313,9 @@ def set_config(**values: object) -> Callable[[Path], None]:
         ),
         ("vectors", Path.unlink, "There are no vectors at .*a package's name"),
         ("key2row", lambda p: srsly.write_msgpack(p, {5: 60}), "has row 60, but the rows are 0 to"),
-        ("key2row", lambda p: srsly.write_msgpack(p, {"a": "b"}), "vocab is damaged"),
+        ("key2row", lambda p: srsly.write_msgpack(p, {"a": "b"}), "Cannot read .*vocab"),
         ("key2row", lambda p: srsly.write_msgpack(p, {}), "has vectors, but no words"),
-        ("vectors.cfg", set_config(attr="LOWER"), "vocab is damaged"),
+        ("vectors.cfg", set_config(attr="LOWER"), "Cannot read .*vocab"),
     ],
 )
 def test_damaged_vocab_is_refused(
@@ -334,7 +334,7 @@ def test_settings_of_floret_that_are_out_of_range_are_refused(
     values: dict[str, object], tmp_path: Path
 ) -> None:
     set_config(**values)(write_floret(tmp_path / "in", X) / "vocab" / "vectors.cfg")
-    with pytest.raises(ValueError, match="vocab is damaged|in has wrong settings of floret"):
+    with pytest.raises(ValueError, match="Cannot read .*vocab|in has wrong settings of floret"):
         read_table(tmp_path / "in")
 
 

@@ -17,6 +17,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.checks import check_function, setting_error
+from ...common.files import UnreadableFile, reading
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
 from ..biluo import (
@@ -386,9 +387,11 @@ class EntityTagger(WithSettings, TrainablePipe):
 
         exclude (Iterable[str]): What not to load: "cfg", "model" or "vocab".
 
-        Raises ValueError if labels and weights don't match.
+        Raises ValueError if labels and weights don't match, or if a file is damaged.
         """
-        return self._load(partial(super().from_disk, path), f"the folder {path}", tuple(exclude))
+        with reading(path):
+            load = partial(super().from_disk, path)
+            return self._load(load, f"the folder {path}", tuple(exclude))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "EntityTagger":
         """Load the component from bytes; see `from_disk`."""
@@ -420,7 +423,7 @@ class EntityTagger(WithSettings, TrainablePipe):
     def _check_weights(self, source: str) -> None:
         own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
         if own != len(self.labels):
-            raise ValueError(
+            raise UnreadableFile(
                 f'Component "{self.name}": the weights in {source} are for {own} labels, '
                 f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
                 'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'

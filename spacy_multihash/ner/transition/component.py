@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy
@@ -15,6 +16,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.checks import check_whole
+from ...common.files import reading
 from ..biluo import Entities, as_entities
 from ..docs import (
     KeysOfDocs,
@@ -249,6 +251,23 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             if sgd not in (None, False):
                 self.finish_update(sgd)
         return losses
+
+    def from_disk(
+        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
+    ) -> "BatchEntityRecognizer":
+        """Load the component from a folder, as spaCy's ner does.
+
+        Raises ValueError if a file is damaged, or if labels and weights don't match.
+        """
+        path, exclude = Path(path), list(exclude)
+        with reading(path):
+            super().from_disk(path, exclude=[*exclude, "model"])
+        if "model" not in exclude:
+            with reading(path / "model"):
+                self._resize()
+                self.model.from_bytes((path / "model").read_bytes())
+                self._weights()
+        return self
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -1,0 +1,184 @@
+"""Files that are damaged, or that the disk has no room for: one error, which names the file."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+import pytest
+import spacy
+import srsly
+from spacy.tokens import DocBin
+from spacy.vocab import Vocab
+
+from spacy_multihash import Table, Tables, read_tables, write_tables
+from spacy_multihash.cli._util import (
+    load_pipeline,
+    load_vectors,
+    pipeline_of_config,
+    write_pipeline,
+)
+from spacy_multihash.common.files import STAGING, UnreadableFile, write_bytes, write_json
+from spacy_multihash.corpus.read import read_docs, write_corpora
+from spacy_multihash.embed.vector_tables import read_kept_table
+from spacy_multihash.pipelines.compress import Precisions, compress
+from spacy_multihash.vectors.compressed import SortedKeys, pack_keys, unpack_keys
+from spacy_multihash.vectors.files import read_table, write_table
+from tests.helpers.corpora import make_docs
+from tests.helpers.damage import check_damage, full_disk
+from tests.helpers.paths import ROOT
+
+SAVED = ROOT / "tests" / "data" / "after_0.1.0"
+FILES = [
+    pytest.param(path.relative_to(SAVED), id=path.relative_to(SAVED).as_posix())
+    for name in ("batch_ner", "compressed", "meta_vectors", "recommended")
+    for path in sorted((SAVED / name).rglob("*"))
+    if path.is_file() and path.stat().st_size and path.name != "predictions.json"
+]
+
+
+@pytest.mark.filterwarnings("ignore")  # spaCy's, about what a damaged config says
+@pytest.mark.parametrize("name", FILES)
+def test_damaged_pipelines_are_refused_by_path(name: Path, tmp_path: Path) -> None:
+    folder = tmp_path / name.parts[0]
+    shutil.copytree(SAVED / name.parts[0], folder)
+    check_damage(tmp_path / name, lambda: load_pipeline(folder), folder)
+
+
+def test_damaged_file_of_a_component_is_named(tmp_path: Path) -> None:
+    for pipeline, component in (("batch_ner", "batch_ner"), ("recommended", "tagger_ner")):
+        shutil.copytree(SAVED / pipeline, tmp_path / pipeline)
+        path = tmp_path / pipeline / component / "model"
+        path.write_bytes(path.read_bytes()[:-5])
+        for load in (load_pipeline, spacy.load):
+            with pytest.raises(UnreadableFile, match=f"{component}/model.*damaged, copy or make"):
+                load(tmp_path / pipeline)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_vectors_are_refused_by_path(tmp_path: Path) -> None:
+    for name in ("compressed", "meta_vectors"):
+        shutil.copytree(SAVED / name, tmp_path / name)
+        vocab = tmp_path / name / "vocab"
+        for path in sorted(vocab.iterdir()):
+            if path.stat().st_size:
+                check_damage(path, lambda vocab=vocab: read_table(vocab), vocab)
+                check_damage(path, lambda vocab=vocab: load_vectors(vocab), vocab)
+    lookups = vocab / "lookups.bin"
+    check_damage(lookups, lambda: read_kept_table("second", vocab), vocab, 40)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_corpora_configs_and_tables_are_refused_by_path(tmp_path: Path) -> None:
+    corpus, tables, config = (tmp_path / name for name in ("a.spacy", "tables", "config.cfg"))
+    write_corpora(tmp_path, {"a": DocBin(docs=make_docs())})
+    check_damage(corpus, lambda: list(read_docs(corpus, Vocab())), corpus, 40)
+    keys = numpy.arange(5, dtype="uint64")
+    write_tables(tables, Tables({"NORM": Table(keys, keys)}))
+    check_damage(tables, lambda: read_tables(tables), tables, 40)
+    shutil.copyfile(SAVED / "recommended" / "config.cfg", config)
+    check_damage(config, lambda: pipeline_of_config(config), config, 40)
+
+
+# Counts that decide how much is allocated
+
+
+def test_counts_of_keys_are_checked_before_they_are_repeated() -> None:
+    good = pack_keys(SortedKeys.of({key * 2**40: key for key in range(1, 2000)}))
+    assert list(unpack_keys(good)) == [key * 2**40 for key in range(1, 2000)]
+    counts, ends, rows, last = (good[name] for name in ("counts", "ends", "rows", "last"))
+    huge, negative = counts.astype("int64"), counts.astype("int64")
+    huge[0] = 2**62
+    negative[:2] = -1, counts[0] + counts[1] + 1
+    for change in (
+        {"counts": huge},
+        {"counts": negative},
+        {"counts": counts[1:]},
+        {"counts": numpy.array([3 * 10**8]), "ends": numpy.zeros((2, 7), "uint8")},
+        {"counts": numpy.array([2**63, 2**63] + [0] * 254, "uint64")},
+        {"counts": counts.astype("float32")},
+        {"ends": ends[1:]},
+        {"ends": ends[::-1]},
+        {"ends": numpy.zeros((len(ends), 9), "uint8")},
+        {"ends": numpy.zeros((len(ends), 0), "uint8")},
+        {"rows": rows[1:]},
+        {"rows": rows.astype("int64") - 5},
+        {"rows": rows.astype("int64") + 2**31},
+        {"last": last[1:]},
+        {"last": "last"},
+    ):
+        with pytest.raises(ValueError, match=r"keys|counts|rows|arrays"):
+            unpack_keys({**good, **change})
+
+
+def test_header_that_promises_too_much_is_refused(tmp_path: Path) -> None:
+    for name in ("compressed", "meta_vectors"):
+        shutil.copytree(SAVED / name, tmp_path / name)
+        path = tmp_path / name / "vocab" / "vectors"
+        data = path.read_bytes()
+        start = data.index(b"'shape': (") + len("'shape': (")
+        end = data.index(b",", start)
+        huge = data[:start] + b"9" * (end - start + 8) + data[end:]
+        path.write_bytes(huge.replace(b" " * 8 + b"\n", b"\n", 1))
+        with pytest.raises(ValueError, match=r"vocab/vectors \(.*promises"):
+            read_table(tmp_path / name)
+
+
+# The disk
+
+
+@pytest.fixture(scope="module")
+def writers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[[Path], object]]:
+    nlp = spacy.load(SAVED / "compressed")
+    path = tmp_path_factory.mktemp("vectors") / "in.txt"
+    path.write_text("".join(f"word{number}a {number} 0.{number}\n" for number in range(200)))
+    table = read_table(path)
+    keys = numpy.arange(50, dtype="uint64")
+    bins = DocBin(docs=make_docs(5))
+    return {
+        "pipeline": lambda path: write_pipeline(nlp, path),
+        "table": lambda path: write_table(path, table),
+        "text.txt": lambda path: write_table(path, table),
+        "text.txt.gz": lambda path: write_table(path, table),
+        "tables": lambda path: write_tables(path, Tables({"NORM": Table(keys, keys)})),
+        "bytes": lambda path: write_bytes(path, bytes(1000)),
+        "x.json": lambda path: write_json(path, list(range(100))),
+        "x.spacy": lambda path: write_corpora(path.parent, {"x": bins}),
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pipeline", "table", "text.txt", "text.txt.gz", "tables", "bytes", "x.json", "x.spacy"],
+)
+def test_errors_of_the_disk_name_the_target(
+    name: str, writers: dict[str, Callable[[Path], object]], tmp_path: Path
+) -> None:
+    target = tmp_path / "deep" / name
+    with full_disk(), pytest.raises(OSError) as full:  # noqa: PT011
+        writers[name](target)
+    assert str(target.parent) in str(full.value) and STAGING not in str(full.value)
+    assert list(target.parent.iterdir()) == []
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(OSError, match=f"{tmp_path}/file"):
+        writers[name](tmp_path / "file" / "deep" / name)
+    if name not in ("pipeline", "table"):
+        target.mkdir()
+        with pytest.raises(OSError, match=f"{target}'") as is_folder:
+            writers[name](target)
+        assert STAGING not in str(is_folder.value)
+
+
+def test_compressing_to_a_full_disk_names_the_folder(tmp_path: Path) -> None:
+    nlp = spacy.load(SAVED / "compressed")
+    write_pipeline(nlp, tmp_path / "out")
+    with full_disk(2000), pytest.raises(OSError, match=f"{tmp_path}"):
+        compress(nlp, tmp_path / "new", Precisions())
+
+
+def test_errors_of_reading_keep_the_path(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    with pytest.raises(FileNotFoundError, match="tables"):
+        read_tables(tmp_path / "tables")
+    write_json(tmp_path / "x.json", srsly.read_json(SAVED / "recommended" / "meta.json"))
+    assert (tmp_path / "x.json").is_file()
