@@ -20,7 +20,10 @@ setup(
     ext_modules=[
         Extension(
             "spacy_multihash.compute.kernels",
-            [str(FOLDER / name) for name in ("kernels.pyx", "baseline.c", "avx2.c", "plain.c")],
+            [
+                str(FOLDER / name)
+                for name in ("kernels.pyx", "baseline.c", "avx2.c", "avx512.c", "plain.c")
+            ],
             depends=[str(path) for path in sorted(FOLDER.glob("*.h"))],
             include_dirs=[numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],

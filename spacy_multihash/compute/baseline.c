@@ -9,15 +9,19 @@
 #include "simd_kernels.h"
 
 #if defined(__GNUC__) && defined(__x86_64__)
-extern const Kernels kernels_avx2;
+extern const Kernels kernels_avx2, kernels_avx512;
 #endif
 
 const Kernels *find_kernels(const char *name) {
     if (!strcmp(name, "baseline")) return &kernels_baseline;
 #if defined(__GNUC__) && defined(__x86_64__)
     __builtin_cpu_init();
-    if (!strcmp(name, "avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return &kernels_avx2;
+    const int has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (!strcmp(name, "avx2") && has_avx2) return &kernels_avx2;
+    if (!strcmp(name, "avx512") && has_avx2 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        return &kernels_avx512;
 #endif
     return NULL;
 }

@@ -16,7 +16,8 @@ typedef struct {
     float *open, *last;          /* (nH * nP) of a state in an entity: what stays, what changes */
     float *sums, *hidden, *scores; /* (run, nH * nP), (run, nH), (run, columns) */
     uint8_t *which;              /* (nH) */
-    void *memory;
+    Linear lower, outside;       /* of the first feature; the `columns` of `upper` */
+    void *memory, *panels;
 } Workspace;
 
 static int64_t begin_of(const Decoding *d, ptrdiff_t part) {
@@ -24,9 +25,11 @@ static int64_t begin_of(const Decoding *d, ptrdiff_t part) {
 }
 
 static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
+    int64_t tokens = 0;
     w->run = 0; /* little memory for short docs: much of it is slow to get */
     for (ptrdiff_t part = 0; part < d->S; part++) {
         const int64_t length = d->ends[part] - begin_of(d, part);
+        tokens += length;
         if (length > w->run) w->run = (int)(length < RUN ? length : RUN);
     }
     const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
@@ -70,6 +73,15 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
         w->added[h] = m->b[h];
         for (int f = 1; f < m->nF; f++) w->added[h] += m->pad[f * nS + h];
     }
+    const Linear lower = {m->W, NULL, NULL, (int)nS, 1, m->nI};
+    const Linear outside = {w->W, w->b, NULL, w->columns, 1, m->nH};
+    Linear functions[2] = {lower, outside};
+    if (pack_all(functions, m->upper ? 2 : 1, tokens, &w->panels)) {
+        free(w->memory);
+        return -1;
+    }
+    w->lower = functions[0];
+    w->outside = functions[1];
     return 0;
 }
 
@@ -94,11 +106,17 @@ static void hide(const Recognizer *m, const float *a, const float *b, const floa
     }
 }
 
+/* out (N) = W x + b, with W (N, K) and b (N) or NULL */
+static void multiply_one(const float *x, int K, const float *W, const float *b, int N, float *out) {
+    const Linear f = {W, b, NULL, N, 1, K};
+    multiply_rows(&f, x, 1, out);
+}
+
 static float score(const Recognizer *m, const float *hidden, int64_t column) {
     float sum;
     if (m->unseen && m->unseen[column]) return -FLT_MAX;
     if (!m->upper) return hidden[column];
-    affine(hidden, 1, m->nH, m->upper + column * m->nH, m->upper_b + column, 1, &sum);
+    multiply_one(hidden, m->nH, m->upper + column * m->nH, m->upper_b + column, 1, &sum);
     return sum;
 }
 
@@ -108,11 +126,11 @@ static void advance(const Recognizer *m, Workspace *w, int64_t s, int64_t t) {
     const float *x = m->X + t * m->nI;
     if (t == s) memcpy(w->open, m->b, 4 * nS);
     if (m->nF == 3) { /* the tokens s and t */
-        if (t == s) affine(x, 1, m->nI, m->W + size, m->b, (int)nS, w->open);
-        affine(x, 1, m->nI, m->W + 2 * size, NULL, (int)nS, w->last);
+        if (t == s) multiply_one(x, m->nI, m->W + size, m->b, (int)nS, w->open);
+        multiply_one(x, m->nI, m->W + 2 * size, NULL, (int)nS, w->last);
     } else if (t - s < m->nF - 1) { /* the tokens s, s + 1, ... t; pads for the others */
         const int f = 1 + (int)(t - s);
-        affine(x, 1, m->nI, m->W + f * size, NULL, (int)nS, w->last);
+        multiply_one(x, m->nI, m->W + f * size, NULL, (int)nS, w->last);
         for (size_t h = 0; h < nS; h++) {
             w->open[h] += w->last[h];
             w->last[h] = 0;
@@ -161,14 +179,14 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
         for (int64_t t = start; t < begin; t++) advance(m, w, start, t);
     for (int64_t first = begin; first < end; first += w->run) {
         const int n = (int)(end - first < w->run ? end - first : w->run);
-        affine(m->X + first * m->nI, n, m->nI, m->W, NULL, (int)nS, w->sums);
+        multiply_rows(&w->lower, m->X + first * m->nI, n, w->sums);
         const ptrdiff_t offset = row;
         float *hidden = d->hidden ? d->hidden + row * m->nH : w->hidden;
         for (int k = 0; k < n; k++)
             hide(m, w->sums + k * nS, w->added, NULL, d->mask ? d->mask + (row + k) * m->nH : NULL,
                  hidden + k * m->nH, d->which ? d->which + (row + k) * m->nH : w->which);
         if (m->upper)
-            affine(hidden, n, m->nH, w->W, w->b, w->columns, w->scores);
+            multiply_rows(&w->outside, hidden, n, w->scores);
         else
             for (int k = 0; k < n; k++)
                 for (int j = 0; j < w->columns; j++)
@@ -225,6 +243,7 @@ static int decode(const Recognizer *m, Decoding *d) {
         decode_part(m, d, &w, part, row);
         row += d->ends[part] - begin_of(d, part);
     }
+    free(w.panels);
     free(w.memory);
     return 0;
 }

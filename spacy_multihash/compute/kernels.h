@@ -87,11 +87,13 @@ void adam(const Adam *, ptrdiff_t n, float *weights, float *gradient, float *mom
 ptrdiff_t distinct_rows(const uint64_t *ids, ptrdiff_t n, int C, int64_t *first,
                         int32_t *group_of);
 
+/* Where n rows are a part of a batch, `batch` is the number of all its rows: how sums are taken
+   depends on it (panels.h), and not on the part. */
 typedef struct {
     const char *name;
     /* out (n, N) = X (n, K) W' + b, with W (N, K) and b (N) or NULL */
-    void (*affine)(const float *X, ptrdiff_t n, int K, const float *W, const float *b, int N,
-                   float *out);
+    int (*affine)(const float *X, ptrdiff_t n, ptrdiff_t batch, int K, const float *W,
+                  const float *b, int N, float *out);
     int (*decode)(const Recognizer *, Decoding *);
     int (*maxout)(const Layer *, const Docs *, const float *X, ptrdiff_t first, ptrdiff_t last,
                   const float *mask, float *Y, uint8_t *which, float *Xhat, float *scale);
@@ -104,7 +106,7 @@ typedef struct {
                            const float *Xhat, int low, int high, float *dW, float *db, float *dG,
                            float *dbeta);
     int (*encode)(const Layer *, int L, int pad, const int64_t *lengths, ptrdiff_t D,
-                  const float *X, float *Y);
+                  ptrdiff_t batch, const float *X, float *Y);
     void (*hash_embed)(const Tables *, const uint64_t *ids, ptrdiff_t first, ptrdiff_t last,
                        int32_t *rows, float *vectors);
     void (*hash_embed_backward)(const Tables *, const int32_t *rows, const float *d_vectors,
@@ -121,12 +123,13 @@ typedef struct {
                         const int32_t *orders, int num_orders, uint64_t *ngrams);
     void (*look_up)(const uint64_t *ids, ptrdiff_t n, const uint64_t *keys, const int32_t *row_of,
                     ptrdiff_t V, int32_t *rows);
-    int (*mix)(const Tables *, const Layer *, const uint64_t *ids, ptrdiff_t n, float *Y);
+    int (*mix)(const Tables *, const Layer *, const uint64_t *ids, ptrdiff_t n, ptrdiff_t batch,
+               float *Y);
     int (*viterbi)(const float *scores, int K, const double *transitions, const uint8_t *known,
                    const int64_t *lengths, ptrdiff_t D, int64_t *tags);
 } Kernels;
 
-/* The kernels of an instruction set: "baseline", "avx2", ... or NULL if the machine lacks it. */
+/* The kernels of an instruction set: "baseline", "avx2", "avx512", or NULL if the machine lacks it. */
 const Kernels *find_kernels(const char *name);
 
 #endif

@@ -102,8 +102,8 @@ cdef extern from "kernels.h" nogil:
 
     ctypedef struct Kernels:
         const char *name
-        void (*affine)(
-            const float *, ptrdiff_t, int, const float *, const float *, int, float *
+        int (*affine)(
+            const float *, ptrdiff_t, ptrdiff_t, int, const float *, const float *, int, float *
         ) noexcept nogil
         int (*decode)(const Recognizer *, Decoding *) noexcept nogil
         int (*maxout)(
@@ -124,7 +124,7 @@ cdef extern from "kernels.h" nogil:
             float *, float *
         ) noexcept nogil
         int (*encode)(
-            const Layer *, int, int, const int64_t *, ptrdiff_t, const float *, float *
+            const Layer *, int, int, const int64_t *, ptrdiff_t, ptrdiff_t, const float *, float *
         ) noexcept nogil
         void (*hash_embed)(
             const Tables *, const uint64_t *, ptrdiff_t, ptrdiff_t, int32_t *, float *
@@ -151,7 +151,7 @@ cdef extern from "kernels.h" nogil:
             const uint64_t *, ptrdiff_t, const uint64_t *, const int32_t *, ptrdiff_t, int32_t *
         ) noexcept nogil
         int (*mix)(
-            const Tables *, const Layer *, const uint64_t *, ptrdiff_t, float *
+            const Tables *, const Layer *, const uint64_t *, ptrdiff_t, ptrdiff_t, float *
         ) noexcept nogil
         int (*viterbi)(
             const float *, int, const double *, const uint8_t *, const int64_t *, ptrdiff_t,
@@ -161,7 +161,7 @@ cdef extern from "kernels.h" nogil:
     const Kernels *find_kernels(const char *name)
 
 
-NAMES = ("avx2", "baseline")  # the best first
+NAMES = ("avx512", "avx2", "baseline")  # the widest vectors first
 
 cdef const Kernels *kernels = find_kernels(b"baseline")
 
@@ -176,7 +176,7 @@ def use(name):
 
 
 def available():
-    """List the instruction sets that the machine has, the best first."""
+    """List the instruction sets that the machine has, the widest vectors first."""
     return [name for name in NAMES if find_kernels(name.encode()) is not NULL]
 
 
@@ -404,9 +404,12 @@ def product(X, W, ptrdiff_t first, ptrdiff_t last, Y):
     cdef const float *w = floats(where, "W", W, N, K)
     cdef float *y = floats_out(where, "Y", Y, n, N)
     check_part(where, first, last, n)
+    cdef int failed = 0
     if first < last and N > 0:
         with nogil:
-            kernels.affine(x + first * K, last - first, K, w, NULL, N, y + first * N)
+            failed = kernels.affine(x + first * K, last - first, n, K, w, NULL, N, y + first * N)
+    if failed:
+        raise MemoryError
 
 
 # Functions of thinc's CBlas: C = alpha A B + beta C, A and B transposed if asked for; Y += alpha X.
@@ -423,10 +426,13 @@ cdef void sgemm(
     bint trans_A, bint trans_B, int M, int N, int K, float alpha, const float *A, int lda,
     const float *B, int ldb, float beta, float *C, int ldc
 ) noexcept nogil:
-    if trans_A or not trans_B or alpha != 1 or beta != 0 or lda != K or ldb != K or ldc != N:
+    cdef bint is_other = (
+        trans_A or not trans_B or alpha != 1 or beta != 0 or lda != K or ldb != K or ldc != N
+    )
+    if not is_other and (M <= 0 or N <= 0):
+        return
+    if is_other or kernels.affine(A, M, M, K, B, NULL, N, C):  # if there's no memory for panels
         blis_sgemm(trans_A, trans_B, M, N, K, alpha, A, lda, B, ldb, beta, C, ldc)
-    elif M > 0 and N > 0:
-        kernels.affine(A, M, K, B, NULL, N, C)
 
 
 cdef void saxpy(int N, float alpha, const float *X, int by_X, float *Y, int by_Y) noexcept nogil:
@@ -750,10 +756,11 @@ def back_to_weights(
         raise MemoryError
 
 
-def encode(X, layers, bint pad, lengths, Y):
+def encode(X, layers, bint pad, lengths, ptrdiff_t batch, Y):
     """Compute all layers of an encoder, for docs side by side: X (N, nI) -> Y (N, nO).
 
     pad: Whether docs have padding around them as in spaCy's encoder, instead of zeros.
+    batch: The number of rows of the batch that the N rows are a part of.
     """
     cdef str where = "encoder"
     cdef int L = as_int(where, "the number of layers", len(layers), 1), i, failed
@@ -775,7 +782,7 @@ def encode(X, layers, bint pad, lengths, Y):
     if N == 0:
         return
     with nogil:
-        failed = kernels.encode(read, L, pad, of_docs, D, x, y)
+        failed = kernels.encode(read, L, pad, of_docs, D, batch, x, y)
     if failed:
         raise MemoryError
 
@@ -847,7 +854,7 @@ def mix(ids, tables, hashing, layer, ptrdiff_t first, ptrdiff_t last, Y):
         return
     as_int(where, "the number of tokens", N)
     with nogil:
-        failed = kernels.mix(&t, &l, of_ids + first * t.A, last - first, y + first * l.nO)
+        failed = kernels.mix(&t, &l, of_ids + first * t.A, last - first, N, y + first * l.nO)
     if failed:
         raise MemoryError
 
@@ -941,8 +948,8 @@ def mix_bags(tables, bags, layer, ptrdiff_t first, ptrdiff_t last, vectors, Y):
     cdef const float *E
     cdef const Py_ssize_t *of_vectors = shape_of(where, "vectors", vectors, 2)
     cdef ptrdiff_t U = of_vectors[0], offset = 0
-    cdef int64_t n = last - first
-    cdef Docs docs = Docs(&n, 1, 0, 0, False)
+    cdef int64_t all_rows = U
+    cdef Docs docs = Docs(&all_rows, 1, 0, 0, False)
     read_layer(layer, of_vectors[1], &l)
     check_part(where, first, last, U)
     cdef float *sums = floats_out(where, "vectors", vectors, U, l.nI)
@@ -956,17 +963,17 @@ def mix_bags(tables, bags, layer, ptrdiff_t first, ptrdiff_t last, vectors, Y):
         E = floats(where, "E", table, of_E[0], b.W)
         if offset + b.W > l.nI:
             raise ValueError(f"Layer '{where}': tables are wider than {l.nI}, the mix's input.")
-        if n and b.W:
+        if first < last and b.W:
             with nogil:
                 kernels.gather_sum(&b, E, first, last, sums + offset, l.nI)
         offset += b.W
     if offset != l.nI:
         raise ValueError(f"Layer '{where}': tables of width {offset} do not fill {l.nI} numbers.")
-    if n == 0:
+    if first == last:
         return
     with nogil:
         failed = kernels.maxout(
-            &l, &docs, sums + first * l.nI, 0, n, NULL, y + first * l.nO, NULL, NULL, NULL
+            &l, &docs, sums, first, last, NULL, y + first * l.nO, NULL, NULL, NULL
         )
     if failed:
         raise MemoryError

@@ -22,7 +22,7 @@ static void neighbours(const Docs *docs, int mine, int theirs, int window, ptrdi
     }
 }
 
-enum { TILE = 12 };
+enum { TILE = VL == 16 ? 6 : 12 }; /* the fastest of 2 to 12, for layers of 64 to 128 outputs */
 
 typedef struct {
     ptrdiff_t *index;     /* (most, 2 * window + 1) */
@@ -63,18 +63,16 @@ static void point_to(const Layer *l, const Docs *docs, const float *X, ptrdiff_t
     }
 }
 
-/* Y = the largest piece of each output, and which it is */
-static void largest(const Layer *l, const float *const *rows, int n, float *Y, uint8_t *which) {
-    const int nP = l->nP, nO = l->nO, total = nO * nP;
-    const int group = nP == 1 ? nO : nP; /* a single piece is a column like any other */
-    const size_t K = (2 * (size_t)l->window + 1) * l->nI;
-    for (int j = 0, C; j < total; j += C) {
-        const int left = group - j % group, o = j / nP;
-        C = left < COLUMNS ? left : COLUMNS;
-        blocks(n, C, rows, K, l->W + j * K, l->b + j, nP == 1 ? -1 : j % nP, Y + o,
-               which ? which + o : NULL, nO);
-    }
-    if (which && nP == 1) memset(which, 0, (size_t)n * nO);
+/* The rows after the layer. */
+static ptrdiff_t rows_of(const Docs *docs) {
+    ptrdiff_t rows = docs->pad + 2 * (ptrdiff_t)docs->after * docs->D;
+    for (ptrdiff_t d = 0; d < docs->D; d++) rows += docs->lengths[d];
+    return rows;
+}
+
+static Linear linear_of(const Layer *l) {
+    const Linear f = {l->W, l->b, NULL, l->nO, l->nP, (2 * (ptrdiff_t)l->window + 1) * l->nI};
+    return f;
 }
 
 static void rectify(int n, float *y, uint8_t *which) {
@@ -103,16 +101,19 @@ static float sum_of_products(const float *x, const float *y, int n) {
     return add_lanes(sum) + rest;
 }
 
-/* Y (last - first rows of nO). Training also keeps which, Xhat and scale, of the same rows. */
-static int maxout(const Layer *l, const Docs *docs, const float *X, ptrdiff_t first, ptrdiff_t last,
-                  const float *mask, float *Y, uint8_t *which, float *Xhat, float *scale) {
-    const int nO = l->nO, most = run_of((l->dilation > 1 ? 2 * l->window + 1 : 1) * l->nI);
+/* A layer with the functions f: Y (last - first rows of nO). Training also keeps which, Xhat and
+   scale, of the same rows. */
+static int compute(const Layer *l, const Linear *f, const Docs *docs, const float *X,
+                   ptrdiff_t first, ptrdiff_t last, const float *mask, float *Y, uint8_t *which,
+                   float *Xhat, float *scale) {
+    const int nO = l->nO, copied = l->dilation > 1 ? 2 * l->window + 1 : 1;
+    const int most = f->panels ? RUN : run_of(copied * l->nI);
     Windows w;
     if (allocate(l, most, &w)) return -1;
     for (ptrdiff_t run = first; run < last; run += most) {
         const int n = (int)(last - run < most ? last - run : most);
         point_to(l, docs, X, run, n, &w);
-        largest(l, w.rows, n, Y, which);
+        multiply(f, w.rows, n, Y, which);
         for (int i = 0; i < n; i++, Y += nO) {
             const float *x = w.rows[i] + l->window * l->nI;
             if (l->relu) rectify(nO, Y, which ? which + (size_t)i * nO : NULL);
@@ -137,6 +138,16 @@ static int maxout(const Layer *l, const Docs *docs, const float *X, ptrdiff_t fi
     }
     free(w.index);
     return 0;
+}
+
+static int maxout(const Layer *l, const Docs *docs, const float *X, ptrdiff_t first, ptrdiff_t last,
+                  const float *mask, float *Y, uint8_t *which, float *Xhat, float *scale) {
+    Linear f = linear_of(l);
+    void *memory;
+    if (pack_all(&f, 1, rows_of(docs), &memory)) return -1;
+    const int failed = compute(l, &f, docs, X, first, last, mask, Y, which, Xhat, scale);
+    free(memory);
+    return failed;
 }
 
 /* Goes back to the sum of each output's largest piece: dY (n, nO) -> d (n, nO) */
@@ -165,8 +176,6 @@ typedef struct {
 
 /* Rows are read in tiles of so many vectors. */
 INLINE int tile_of(int width) { return width >= TILE * VL ? TILE : width >= 4 * VL ? 4 : 1; }
-INLINE size_t whole_vectors(size_t width) { return (width + VL - 1) / VL * VL; }
-INLINE float *aligned(void *memory) { return (float *)(((uintptr_t)memory + 63) & ~(uintptr_t)63); }
 
 /* Copies row i of n to its tiles: one tile of all rows after the other. */
 static void pack(const float *row, int i, int n, int width, float *tiles) {
@@ -184,7 +193,7 @@ INLINE void sum_tile(const int T, const Term *terms, int m, const float *tile, i
     vec even[TILE], odd[TILE];
     UNROLL for (int t = 0; t < T; t++) even[t] = odd[t] = zero();
     int j = 0;
-    if (T < TILE)
+    if (T < 12) /* else there are enough sums that don't wait for each other */
         for (; j + 2 <= m; j += 2) {
             const float *x = tile + (ptrdiff_t)terms[j].row * T * VL;
             const float *y = tile + (ptrdiff_t)terms[j + 1].row * T * VL;
@@ -362,13 +371,20 @@ static int back_to_weights(const Layer *l, const Docs *docs, const float *X, ptr
    the layers too. Then, after layer l, no more than l * window rows of it have seen the doc, and no
    more than (L - l) * window are read again; all others are alike, the first row. */
 static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, ptrdiff_t D,
-                  const float *X, float *Y) {
+                  ptrdiff_t batch, const float *X, float *Y) {
     const int window = layers->window, most = pad ? L / 2 * window : 0;
     const size_t nI = layers->nI, nO = layers[L - 1].nO;
     float *memory = NULL;
+    void *panels = NULL;
+    int failed = -1;
     size_t size = 0, width = nI;
-    for (int l = 0; l < L; l++)
+    Linear *functions = malloc(L * sizeof *functions);
+    if (!functions) return -1;
+    for (int l = 0; l < L; l++) {
+        functions[l] = linear_of(layers + l);
         if ((size_t)layers[l].nO > width) width = layers[l].nO;
+    }
+    if (pack_all(functions, L, batch, &panels)) goto end;
     for (ptrdiff_t first = 0, d = 0; first < D; first = d) {
         ptrdiff_t n = 0; /* docs to about a run */
         for (d = first; d < D && n < RUN; d++) n += lengths[d];
@@ -377,7 +393,7 @@ static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, p
             free(memory);
             size = 2 * floats;
             memory = malloc(4 * size);
-            if (!memory) return -1;
+            if (!memory) goto end;
         }
         float *before = memory, *after = memory + floats;
         const float *rows = X;
@@ -391,11 +407,9 @@ static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, p
             docs.after = pad ? (l < L - l ? l : L - l) * window : 0;
             const ptrdiff_t number = pad + n + 2 * docs.after * docs.D;
             const int last = l == L; /* whose row of padding nobody reads */
-            if (maxout(layers + l - 1, &docs, rows, last ? pad : 0, number, NULL, last ? Y : after,
-                       NULL, NULL, NULL)) {
-                free(memory);
-                return -1;
-            }
+            if (compute(layers + l - 1, functions + l - 1, &docs, rows, last ? pad : 0, number, NULL,
+                        last ? Y : after, NULL, NULL, NULL))
+                goto end;
             docs.before = docs.after;
             rows = after;
             after = before;
@@ -404,6 +418,10 @@ static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, p
         X += nI * n;
         Y += nO * n;
     }
+    failed = 0;
+end:
     free(memory);
-    return 0;
+    free(panels);
+    free(functions);
+    return failed;
 }

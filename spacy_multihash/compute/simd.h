@@ -9,18 +9,22 @@
 
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
+#define APART static __attribute__((noinline)) /* not copied into each block */
 #define PREFETCH(p) __builtin_prefetch(p)
 #define RESTRICT restrict
 typedef float vec __attribute__((vector_size(4 * VL), aligned(4), may_alias));
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t quad_of_int __attribute__((vector_size(16)));
+typedef int32_t vec_of_int __attribute__((vector_size(4 * VL), aligned(4), may_alias));
 #else
 #define INLINE static __inline
+#define APART static
 #define PREFETCH(p) ((void)(p))
 #define RESTRICT __restrict
 typedef float vec;
 typedef struct { float lanes[4]; } quad;
 typedef struct { int32_t lanes[4]; } quad_of_int;
+typedef int32_t vec_of_int;
 #endif
 
 #if defined(__clang__)
@@ -33,11 +37,36 @@ typedef struct { int32_t lanes[4]; } quad_of_int;
 
 INLINE vec load(const float *p) { return *(const vec *)p; }
 INLINE void store(float *p, vec v) { *(vec *)p = v; }
-/* The first n < VL floats, and zeros. */
-INLINE vec load_first(const float *p, int n) {
+/* The first n floats, at most VL, and zeros. */
+APART vec load_first(const float *p, int n) {
     float lanes[VL] = {0};
     for (int i = 0; i < n; i++) lanes[i] = p[i];
     return load(lanes);
+}
+INLINE void store_first(float *p, vec v, int n) {
+    float lanes[VL];
+    store(n == VL ? p : lanes, v);
+    for (int i = 0; n < VL && i < n; i++) p[i] = lanes[i];
+}
+/* The same for n bytes. */
+APART vec_of_int load_bytes(const uint8_t *p, int n) {
+    int32_t lanes[VL] = {0};
+    vec_of_int v;
+    for (int i = 0; i < n; i++) lanes[i] = p[i];
+    memcpy(&v, lanes, sizeof v);
+    return v;
+}
+INLINE void store_bytes(uint8_t *p, vec_of_int v, int n) {
+    int32_t lanes[VL];
+    memcpy(lanes, &v, sizeof v);
+    for (int i = 0; i < n; i++) p[i] = (uint8_t)lanes[i];
+}
+
+INLINE size_t whole_vectors(size_t width) { return (width + VL - 1) / VL * VL; }
+/* The first place of memory that a line of the cache begins at; `LINE` bytes more are needed. */
+enum { LINE = 64 };
+INLINE float *aligned(void *memory) {
+    return (float *)(((uintptr_t)memory + LINE - 1) & ~(uintptr_t)(LINE - 1));
 }
 
 #if defined(__clang__) || __GNUC__ >= 12
@@ -71,10 +100,25 @@ INLINE quad add_lanes_of(vec v, vec w, vec x, vec y) {
 }
 /* Replaces each best by the sum where that's larger or NaN, without a branch that nobody could
    predict, and notes the piece it is of. */
-INLINE void take_larger(quad sum, int piece, quad *best, quad_of_int *pieces) {
-    const quad_of_int better = (sum > *best) | (sum != sum);
-    *best = (quad)((better & (quad_of_int)sum) | (~better & (quad_of_int)*best));
-    *pieces = (better & piece) | (~better & *pieces);
+#define TAKE_LARGER(name, floats, ints)                                          \
+    INLINE void name(floats sum, int piece, floats *best, ints *pieces) {        \
+        const ints better = (sum > *best) | (sum != sum);                        \
+        *best = (floats)((better & (ints)sum) | (~better & (ints)*best));        \
+        *pieces = (better & piece) | (~better & *pieces);                        \
+    }
+TAKE_LARGER(take_larger, vec, vec_of_int)
+TAKE_LARGER(take_larger_of_four, quad, quad_of_int)
+/* Copies four rows of four numbers, `by` apart, as columns: rows that are `ld` apart. */
+INLINE void transpose(const float *from, ptrdiff_t by, float *to, ptrdiff_t ld) {
+    quad row[4];
+    for (int i = 0; i < 4; i++) memcpy(row + i, from + i * by, sizeof *row);
+    const quad a = SHUFFLE(row[0], row[1], 0, 4, 1, 5), b = SHUFFLE(row[0], row[1], 2, 6, 3, 7);
+    const quad c = SHUFFLE(row[2], row[3], 0, 4, 1, 5), d = SHUFFLE(row[2], row[3], 2, 6, 3, 7);
+    row[0] = SHUFFLE(a, c, 0, 1, 4, 5);
+    row[1] = SHUFFLE(a, c, 2, 3, 6, 7);
+    row[2] = SHUFFLE(b, d, 0, 1, 4, 5);
+    row[3] = SHUFFLE(b, d, 2, 3, 6, 7);
+    for (int i = 0; i < 4; i++) memcpy(to + i * ld, row + i, sizeof *row);
 }
 #else
 #define LANE(q, i) (q).lanes[i]
@@ -92,11 +136,18 @@ INLINE quad add_lanes_of(vec v, vec w, vec x, vec y) {
     const quad q = {{v, w, x, y}};
     return q;
 }
-INLINE void take_larger(quad sum, int piece, quad *best, quad_of_int *pieces) {
+INLINE void take_larger(vec sum, int piece, vec *best, vec_of_int *pieces) {
+    if (sum > *best || sum != sum) {
+        *best = sum;
+        *pieces = piece;
+    }
+}
+INLINE void take_larger_of_four(quad sum, int piece, quad *best, quad_of_int *pieces) {
     for (int r = 0; r < 4; r++)
-        if (sum.lanes[r] > best->lanes[r] || sum.lanes[r] != sum.lanes[r]) {
-            best->lanes[r] = sum.lanes[r];
-            pieces->lanes[r] = piece;
-        }
+        take_larger(sum.lanes[r], piece, &best->lanes[r], &pieces->lanes[r]);
+}
+INLINE void transpose(const float *from, ptrdiff_t by, float *to, ptrdiff_t ld) {
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) to[i * ld + j] = from[j * by + i];
 }
 #endif

@@ -3,6 +3,8 @@
 
 #include "product.h"
 
+#include "panels.h"
+
 #include "decode.h"
 
 #include "maxout.h"

@@ -57,7 +57,7 @@ def encode_at_once(
     Y = numpy.empty((len(X), len(layers[-1].W)), dtype="float32")
 
     def encode(part: Part) -> None:
-        kernels.encode(X[part.rows], layers, pad, part.lengths, Y[part.rows])
+        kernels.encode(X[part.rows], layers, pad, part.lengths, len(X), Y[part.rows])
 
     in_parts_of_docs(encode, lengths)
     return Y

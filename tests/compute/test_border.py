@@ -108,7 +108,7 @@ def cases() -> dict[str, Arguments]:
         },
         "encode": {
             **{"X": floats(N, NO), "layers": encoder, "pad": True, "lengths": LENGTHS},
-            "Y": floats(N, NO),
+            **{"batch": N, "Y": floats(N, NO)},
         },
         "hash_embed": {**hashed, **span, **embedded},
         "mix": {**hashed, "layer": layer(6), **span, "Y": floats(N, NO)},
