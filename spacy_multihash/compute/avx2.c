@@ -1,5 +1,6 @@
 /* The kernels with AVX2 and FMA, on x86-64. */
-#if defined(__GNUC__) && defined(__x86_64__)
+#include "kernels.h"
+#if EXTENSIONS_X86_64
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else

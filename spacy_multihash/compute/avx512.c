@@ -1,5 +1,6 @@
 /* The kernels with AVX-512, on x86-64. */
-#if defined(__GNUC__) && defined(__x86_64__)
+#include "kernels.h"
+#if EXTENSIONS_X86_64
 #if defined(__clang__)
 #pragma clang attribute push( \
     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"))), apply_to = function)

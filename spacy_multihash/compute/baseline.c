@@ -1,5 +1,6 @@
 /* The kernels with what every machine of the architecture has, and the choice between sets. */
-#if defined(__GNUC__)
+#include "kernels.h"
+#if EXTENSIONS
 #define VL 4
 #else
 #define VL 1
@@ -8,13 +9,13 @@
 #define NAME "baseline"
 #include "simd_kernels.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if EXTENSIONS_X86_64
 extern const Kernels kernels_avx2, kernels_avx512;
 #endif
 
 const Kernels *find_kernels(const char *name) {
     if (!strcmp(name, "baseline")) return &kernels_baseline;
-#if defined(__GNUC__) && defined(__x86_64__)
+#if EXTENSIONS_X86_64
     __builtin_cpu_init();
     const int has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (!strcmp(name, "avx2") && has_avx2) return &kernels_avx2;

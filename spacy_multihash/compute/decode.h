@@ -34,7 +34,7 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
     }
     const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
     const size_t floats = nC * m->nH + nC + 3 * nS + w->run * (nS + m->nH + nC);
-    char *memory = w->memory = malloc(nC * (2 * sizeof(int64_t) + 1) + m->nH + 4 * floats);
+    char *memory = w->memory = malloc(nC * (2 * sizeof(int64_t) + 1) + m->nH + sizeof(float) * floats);
     if (!memory) return -1;
     w->column = (int64_t *)memory;
     w->label = w->column + nC;
@@ -64,7 +64,7 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
         w->label[j] = w->label[c];
         w->column[j] = c;
         if (m->upper) {
-            memcpy(w->W + (size_t)j * m->nH, m->upper + c * m->nH, 4 * (size_t)m->nH);
+            memcpy(w->W + (size_t)j * m->nH, m->upper + c * m->nH, sizeof(float) * (size_t)m->nH);
             w->b[j] = m->upper_b[c];
         }
         w->columns++;
@@ -124,7 +124,7 @@ static float score(const Recognizer *m, const float *hidden, int64_t column) {
 static void advance(const Recognizer *m, Workspace *w, int64_t s, int64_t t) {
     const size_t nS = (size_t)m->nH * m->nP, size = nS * m->nI;
     const float *x = m->X + t * m->nI;
-    if (t == s) memcpy(w->open, m->b, 4 * nS);
+    if (t == s) memcpy(w->open, m->b, sizeof(float) * nS);
     if (m->nF == 3) { /* the tokens s and t */
         if (t == s) multiply_one(x, m->nI, m->W + size, m->b, (int)nS, w->open);
         multiply_one(x, m->nI, m->W + 2 * size, NULL, (int)nS, w->last);

@@ -42,7 +42,7 @@ static void hash_embed(const Tables *t, const uint64_t *ids, ptrdiff_t first, pt
             for (int k = 0; k < t->num_hashes[a]; k++) {
                 const float *from = t->tables[a] + (size_t)row[k] * t->W;
                 if (k == 0)
-                    memcpy(to, from, 4 * (size_t)t->W);
+                    memcpy(to, from, sizeof *to * (size_t)t->W);
                 else
                     for (int j = 0; j < t->W; j++) to[j] += from[j];
             }
@@ -77,7 +77,7 @@ static void gather_sum(const Bags *b, const float *table, ptrdiff_t first, ptrdi
         float *RESTRICT to = out + u * stride;
         ptrdiff_t m;
         const ptrdiff_t number = symbols_of(b, u, &m), end = (m + number) * b->K;
-        memset(to, 0, 4 * (size_t)W);
+        memset(to, 0, sizeof *to * (size_t)W);
         for (ptrdiff_t i = m * b->K; i < end; i++) {
             const float *from = table + (size_t)b->rows[i] * W;
             if (b->weights) {

@@ -6,6 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Vectors and other extensions of GCC and Clang, unless a build does without them, as compilers must
+   that have none: CI checks these files in plain C. */
+#if defined(__GNUC__) && !defined(SPACY_MULTIHASH_PLAIN_C)
+#define EXTENSIONS 1
+#else
+#define EXTENSIONS 0
+#endif
+#if EXTENSIONS && defined(__x86_64__)
+#define EXTENSIONS_X86_64 1
+#else
+#define EXTENSIONS_X86_64 0
+#endif
+
+#if defined(_MSC_VER)
+#define RESTRICT __restrict
+#else
+#define RESTRICT restrict
+#endif
+
 #undef I /* of complex.h, which numpy's headers include: here it's a kind of action */
 
 /* In place of the column of an action, as in ner/transition/rules.py; likewise for labels. */

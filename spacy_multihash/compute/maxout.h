@@ -32,7 +32,7 @@ typedef struct {
 
 static int allocate(const Layer *l, int most, Windows *w) {
     const size_t S = 2 * (size_t)l->window + 1, K = S * l->nI;
-    w->index = malloc(most * (S * sizeof(ptrdiff_t) + sizeof(float *) + 4 * K));
+    w->index = malloc(most * (S * sizeof(ptrdiff_t) + sizeof(float *) + sizeof(float) * K));
     if (!w->index) return -1;
     w->rows = (const float **)(w->index + most * S);
     w->copies = (float *)(w->rows + most);
@@ -57,9 +57,9 @@ static void point_to(const Layer *l, const Docs *docs, const float *X, ptrdiff_t
         w->rows[i] = copy;
         for (s = 0; s < S; s++, copy += nI)
             if (index[s] >= 0 || docs->pad)
-                memcpy(copy, index[s] >= 0 ? X + index[s] * nI : X, 4 * nI);
+                memcpy(copy, index[s] >= 0 ? X + index[s] * nI : X, sizeof(float) * nI);
             else
-                memset(copy, 0, 4 * nI);
+                memset(copy, 0, sizeof(float) * nI);
     }
 }
 
@@ -123,7 +123,7 @@ static int compute(const Layer *l, const Linear *f, const Docs *docs, const floa
                 const float factor = 1 / sqrtf(sum_of_products(Y, Y, nO) / nO + 1e-8f);
                 for (int o = 0; o < nO; o++) Y[o] *= factor;
                 if (Xhat) {
-                    memcpy(Xhat, Y, 4 * (size_t)nO);
+                    memcpy(Xhat, Y, sizeof(float) * (size_t)nO);
                     Xhat += nO;
                     *scale++ = factor;
                 }
@@ -161,7 +161,7 @@ static void back_to_sums(const Layer *l, ptrdiff_t n, const float *dY, const flo
             for (int o = 0; o < nO; o++) d[o] = (d[o] - mean - Xhat[o] * share) * scale[i];
             Xhat += nO;
         } else
-            memcpy(d, dY, 4 * (size_t)nO);
+            memcpy(d, dY, sizeof(float) * (size_t)nO);
         if (l->relu)
             for (int o = 0; o < nO; o++) d[o] *= which[o];
     }
@@ -183,8 +183,8 @@ static void pack(const float *row, int i, int n, int width, float *tiles) {
         T = tile_of(width - k);
         const int size = width - k < T * VL ? width - k : T * VL;
         float *tile = tiles + (size_t)k * n + (size_t)i * T * VL;
-        memcpy(tile, row + k, 4 * (size_t)size);
-        memset(tile + size, 0, 4 * (size_t)(T * VL - size));
+        memcpy(tile, row + k, sizeof(float) * (size_t)size);
+        memset(tile + size, 0, sizeof(float) * (size_t)(T * VL - size));
     }
 }
 
@@ -252,14 +252,14 @@ static int back_to_input(const Layer *l, const Docs *docs, const float *d, const
     const int S = 2 * l->window + 1, nI = l->nI, nO = l->nO, rows = nO * l->nP;
     const size_t of_tiles = rows * whole_vectors(nI);
     ptrdiff_t room = 1;
-    ptrdiff_t *index = malloc(RUN * S * sizeof *index + 64 + 4 * S * of_tiles);
+    ptrdiff_t *index = malloc(RUN * S * sizeof *index + 64 + sizeof(float) * S * of_tiles);
     int *counts = malloc(room * (sizeof *counts + nO * sizeof(Term))); /* terms are behind them */
     if (!index || !counts) goto failed;
     float *tiles = aligned(index + RUN * S);
     for (int s = 0; s < S; s++)
         for (int r = 0; r < rows; r++)
             pack(l->W + ((size_t)r * S + s) * nI, r, rows, nI, tiles + s * of_tiles);
-    memset(dX, 0, 4 * (size_t)(last - first) * nI);
+    memset(dX, 0, sizeof(float) * (size_t)(last - first) * nI);
     if (docs->pad && first == 0) { /* the padding is read by all windows that reach beyond */
         ptrdiff_t M = 1;
         for (ptrdiff_t doc = 0; doc < docs->D; doc++) M += docs->lengths[doc] + 2 * docs->after;
@@ -326,7 +326,7 @@ static int back_to_weights(const Layer *l, const Docs *docs, const float *X, ptr
     if (allocate(l, RUN, &w)) return -1;
     /* By output and piece: the number of terms, and the terms, whose rows are windows of the run */
     int *counts = malloc(pieces * (sizeof *counts + RUN * sizeof(Term)) + 64 +
-                         4 * RUN * whole_vectors(K));
+                         sizeof(float) * RUN * whole_vectors(K));
     if (!counts) {
         free(w.index);
         return -1;
@@ -392,15 +392,15 @@ static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, p
         if (2 * floats > size) {
             free(memory);
             size = 2 * floats;
-            memory = malloc(4 * size);
+            memory = malloc(sizeof *memory * size);
             if (!memory) goto end;
         }
         float *before = memory, *after = memory + floats;
         const float *rows = X;
         Docs docs = {lengths + first, d - first, 0, 0, pad};
         if (pad) {
-            memset(before, 0, 4 * nI);
-            memcpy(before + nI, X, 4 * nI * n);
+            memset(before, 0, sizeof(float) * nI);
+            memcpy(before + nI, X, sizeof(float) * nI * n);
             rows = before;
         }
         for (int l = 1; l <= L; l++) {

@@ -7,7 +7,7 @@ enum { FEW = 32 }; /* up to this number of tokens, finding the distinct ones tak
 static int mix_all(const Tables *t, const Layer *l, const Linear *f, const uint64_t *ids,
                    ptrdiff_t n, float *Y) {
     const ptrdiff_t step = f->panels ? RUN : run_of(l->nI);
-    int32_t *rows = malloc(4 * step * ((size_t)t->A * MAX_HASHES + l->nI));
+    int32_t *rows = malloc(sizeof *rows * step * ((size_t)t->A * MAX_HASHES + l->nI));
     if (!rows) return -1;
     float *vectors = (float *)(rows + step * t->A * MAX_HASHES);
     int failed = 0;
@@ -25,8 +25,8 @@ static int mix_all(const Tables *t, const Layer *l, const Linear *f, const uint6
 static int mix_distinct(const Tables *t, const Layer *l, const Linear *f, const uint64_t *ids,
                         ptrdiff_t n, float *Y) {
     if (n <= FEW) return mix_all(t, l, f, ids, n, Y);
-    const size_t of_ids = sizeof *ids * t->A, of_row = 4 * (size_t)l->nO;
-    int64_t *first = malloc(n * (sizeof *first + 4 + of_ids + of_row));
+    const size_t of_ids = sizeof *ids * t->A, of_row = sizeof(float) * (size_t)l->nO;
+    int64_t *first = malloc(n * (sizeof *first + sizeof(int32_t) + of_ids + of_row));
     if (!first) return -1;
     uint64_t *distinct = (uint64_t *)(first + n);
     int32_t *group_of = (int32_t *)(distinct + n * t->A);

@@ -7,10 +7,10 @@
 
 enum { ADAM_RUN = 1024 };
 
-/* Operations, order and rounding are those of thinc's optimizer. `restrict`, constants in variables
+/* Operations, order and rounding are those of thinc's optimizer. `RESTRICT`, constants in variables
    and loops without branches let compilers vectorize them. */
-void adam(const Adam *p, ptrdiff_t n, float *restrict weights, float *restrict gradient,
-          float *restrict mom1, float *restrict mom2, float *restrict averages) {
+void adam(const Adam *p, ptrdiff_t n, float *RESTRICT weights, float *RESTRICT gradient,
+          float *RESTRICT mom1, float *RESTRICT mom2, float *RESTRICT averages) {
     const float clip = p->clip, beta1 = p->beta1, beta2 = p->beta2, eps = p->eps;
     const float rest1 = 1 - beta1, rest2 = 1 - beta2, learn_rate = p->learn_rate;
     const float decay = p->decay, average_rest = p->average_rest;

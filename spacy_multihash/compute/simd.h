@@ -7,29 +7,27 @@
 
 #include "kernels.h"
 
-#if defined(__GNUC__)
+#if EXTENSIONS
 #define INLINE static inline __attribute__((always_inline))
 #define APART static __attribute__((noinline)) /* not copied into each block */
 #define PREFETCH(p) __builtin_prefetch(p)
-#define RESTRICT restrict
-typedef float vec __attribute__((vector_size(4 * VL), aligned(4), may_alias));
+typedef float vec __attribute__((vector_size(sizeof(float) * VL), aligned(4), may_alias));
 typedef float quad __attribute__((vector_size(16)));
 typedef int32_t quad_of_int __attribute__((vector_size(16)));
-typedef int32_t vec_of_int __attribute__((vector_size(4 * VL), aligned(4), may_alias));
+typedef int32_t vec_of_int __attribute__((vector_size(sizeof(float) * VL), aligned(4), may_alias));
 #else
-#define INLINE static __inline
+#define INLINE static inline
 #define APART static
 #define PREFETCH(p) ((void)(p))
-#define RESTRICT __restrict
 typedef float vec;
 typedef struct { float lanes[4]; } quad;
 typedef struct { int32_t lanes[4]; } quad_of_int;
 typedef int32_t vec_of_int;
 #endif
 
-#if defined(__clang__)
+#if EXTENSIONS && defined(__clang__)
 #define UNROLL _Pragma("unroll")
-#elif defined(__GNUC__)
+#elif EXTENSIONS
 #define UNROLL _Pragma("GCC unroll 16")
 #else
 #define UNROLL
@@ -69,13 +67,13 @@ INLINE float *aligned(void *memory) {
     return (float *)(((uintptr_t)memory + LINE - 1) & ~(uintptr_t)(LINE - 1));
 }
 
-#if defined(__clang__) || __GNUC__ >= 12
+#if EXTENSIONS && (defined(__clang__) || __GNUC__ >= 12)
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#elif defined(__GNUC__)
+#elif EXTENSIONS
 #define SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (quad_of_int){i, j, k, l})
 #endif
 
-#if defined(__GNUC__)
+#if EXTENSIONS
 #define LANE(q, i) (q)[i]
 INLINE vec zero(void) { return (vec){0}; }
 INLINE quad four(float x) { return (quad){x, x, x, x}; }

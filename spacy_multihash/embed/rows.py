@@ -198,8 +198,7 @@ class Symbols:
             raise ValueError(
                 f"Cannot load weights into layer {where}: its table has keys of shape "
                 f"{self.keys.shape} and rows of shape {self.rows.shape}, expected ascending keys "
-                "and, for each, a row from 1 to their number. Copy the file of the weights, or make it, "
-                "again."
+                "and, for each, a row from 1 to their number. Copy or make the file again."
             )
 
     def __len__(self) -> int:
