@@ -4,11 +4,11 @@ from .common.nodes import Pinned
 from .compute.hashing import (
     default_seed,
     default_seeds,
-    distinct_rows,
     importance_seed,
     spacy_seeds,
 )
 from .compute.maxout_norm import MaxoutNorm
+from .compute.ops import distinct_rows
 from .embed.embed_docs import require_vectors
 from .embed.multi_embed import multi_embed
 from .embed.ngrams import extract_ngrams, ngram_name

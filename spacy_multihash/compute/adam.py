@@ -1,19 +1,13 @@
 """Adam with the steps of thinc's, several times as fast on CPU."""
 
-from types import ModuleType
-from typing import Any, List, Union
+from typing import List, Union
 
-import numpy
 from thinc.api import Optimizer
-from thinc.backends import get_array_ops
 from thinc.types import FloatsXd, Generator
 
-from ..common.types import Array
-from .dispatch import kernels_for
+from .ops import operations
 
 FloatOrSeq = Union[float, List[float], Generator]
-# The largest share of averages that a step keeps, as in thinc.
-_MOST_KEPT = 0.9999
 
 
 def make_adam_v1(
@@ -75,61 +69,4 @@ class Adam(Optimizer):
         weights, gradient (FloatsXd): Arrays of any shape, the same for both.
         lr_scale (float): Factor of the learning rate.
         """
-        kernels = kernels_for(weights)
-        is_plain = self.b1 > 0.0 and self.b2 > 0.0 and self._are_plain(key, weights, gradient)
-        if kernels is None or not is_plain:
-            return super().__call__(key, weights, gradient, lr_scale=lr_scale)
-        if len(gradient) < 1:
-            return weights, gradient
-        self.nr_update[key] += 1
-        ops = get_array_ops(weights)
-        for moments in (self.mom1, self.mom2):
-            if key not in moments:
-                moments[key] = ops.alloc1f(weights.size)
-        if self.averages is not None and key not in self.averages:
-            self.averages[key] = ops.alloc_f(weights.shape)
-        if self.L2 != 0 and not self.L2_is_weight_decay:
-            gradient += self.L2 * weights
-        self._step(kernels, key, weights, gradient, lr_scale)
-        return weights, gradient
-
-    def _are_plain(self, key: tuple[int, str], weights: FloatsXd, gradient: FloatsXd) -> bool:
-        """Tell whether the kernel can take all arrays of a step; it does not check their sizes."""
-        known = (kept[key] for kept in (self.mom1, self.mom2, self.averages or {}) if key in kept)
-        sizes = {values.size for values in (weights, gradient, *known)}
-        return len(sizes) == 1 and _is_plain(weights) and _is_plain(gradient)
-
-    def _step(
-        self,
-        kernels: ModuleType,
-        key: tuple[int, str],
-        weights: Array,
-        gradient: Array,
-        lr_scale: float,
-    ) -> None:
-        steps = self.nr_update[key]
-        clip = 1.0
-        if self.grad_clip and (norm := numpy.linalg.norm(gradient)) >= self.grad_clip:
-            clip = self.grad_clip / norm
-        averages: Any = None if self.averages is None else self.averages[key]
-        unbiased = self.learn_rate * (1.0 - self.b2**steps) ** 0.5 / (1.0 - self.b1**steps)
-        kernels.adam(
-            weights.reshape(-1),
-            gradient.reshape(-1),
-            self.mom1[key],
-            self.mom2[key],
-            None if averages is None else averages.reshape(-1),
-            clip,
-            self.b1,
-            self.b2,
-            self.eps,
-            unbiased * lr_scale,
-            lr_scale * self.learn_rate * self.L2 if self.L2_is_weight_decay else 0.0,
-            1.0 - min((1.0 + steps) / (10.0 + steps), _MOST_KEPT),
-        )
-
-
-def _is_plain(values: FloatsXd) -> bool:
-    """Whether an array can be read as one row of float32 numbers in the memory of the CPU."""
-    is_numpy = isinstance(values, numpy.ndarray)
-    return is_numpy and values.dtype == "float32" and values.flags.c_contiguous
+        return operations(weights).adam_step(self, key, weights, gradient, lr_scale)

@@ -3,12 +3,9 @@
 import os
 from importlib import import_module
 from time import perf_counter
-from types import ModuleType
-from typing import Any, Optional
+from typing import Any
 
 import numpy
-
-from ..common.types import Array
 
 kernels: Any
 try:
@@ -22,15 +19,6 @@ NONE = "none"
 # vectors, or get slower at everything else while they compute with them.
 GAIN = 1.2
 TURNS = 8
-
-
-def kernels_for(array: Array) -> Optional[ModuleType]:
-    """Return the module of compiled kernels for an array, or None where array code computes.
-
-    Array code computes on a GPU, where the package was installed without a compiler, and if it was
-    asked for.
-    """
-    return kernels if _chosen != NONE and isinstance(array, numpy.ndarray) else None
 
 
 def use_kernels(name: str) -> str:

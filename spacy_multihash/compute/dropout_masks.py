@@ -6,7 +6,7 @@ import numpy
 from thinc.api import Ops
 
 from ..common.types import Array
-from .ops import on_cpu
+from .array_ops import on_cpu
 
 
 def draw_mask(ops: Ops, shape: tuple[int, int], rate: float) -> Optional[Array]:

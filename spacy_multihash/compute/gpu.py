@@ -19,7 +19,7 @@ _THREADS = 128  # of a CUDA block
 
 
 def hash_embed(ids: Array, tables: Sequence[Array], hashing: Hashing) -> tuple[Array, Array]:
-    """Hash the ids of all columns, and add up their rows, in one launch: see `hash_embed.py`."""
+    """Hash the ids of all columns, and add up their rows, in one launch."""
     xp = get_array_module(ids)
     (U, A), W = ids.shape, tables[0].shape[1]
     vectors = xp.empty((U, A * W), dtype="float32")

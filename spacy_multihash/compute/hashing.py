@@ -1,14 +1,11 @@
-"""Seeds of hash functions (MurmurHash3 x64 128-bit), ids of word n-grams, and equal rows."""
+"""Seeds of hash functions (MurmurHash3 x64 128-bit), and ids of word n-grams."""
 
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
-from thinc.api import get_array_module
 
 from ..common.types import Array
-from .dispatch import kernels_for
 
 MAX_HASHES = 16
 # MurmurHash3 starts from seed ^ key length, in bytes. At 0 its two halves stay equal. All four
@@ -90,6 +87,12 @@ class Hashing(NamedTuple):
     num_hashes: numpy.ndarray
     seeds: numpy.ndarray
 
+    @property
+    def columns(self) -> list[tuple[int, int, int]]:
+        """The number of rows, of hash functions, and the seed of each column."""
+        sizes, numbers = self.nV.tolist(), self.num_hashes.tolist()
+        return list(zip(sizes, numbers, self.seeds[:, 0].tolist(), strict=True))
+
 
 @lru_cache(maxsize=256)
 def hashing_of(columns: tuple[tuple[int, int, int], ...]) -> Hashing:
@@ -102,50 +105,17 @@ def hashing_of(columns: tuple[tuple[int, int, int], ...]) -> Hashing:
     return Hashing(numpy.array(sizes, "uint32"), numpy.array(numbers, "int32"), seeds)
 
 
-def hash_ngrams(ids: Array, lengths: Array, orders: Sequence[int]) -> tuple[Array, Array]:
-    """Hash all n-grams of a batch of docs; none goes beyond the end of its doc.
-
-    An n-gram of order 1 has the id of its token. For n >= 2 its id is the first 64 bits of
-    MurmurHash3 x64 128-bit, with seed 0, of the 8 * n bytes of its tokens' ids, little-endian. No
-    string is ever built. The seed is the same for all models, so that one dictionary of n-grams
-    serves them all; the seeds of hash_rows differ.
-
-    ids (N,) uint64 of all tokens, lengths (B,) int32 of the docs, in the memory of the CPU
-    -> n-gram ids (M,) uint64, and the number of n-grams of each doc (B,) int32, in the memory of
-    the CPU. The ids are ordered by doc, first token and order, so that a run of them is a stretch
-    of text.
-
-    orders (Sequence[int]): Numbers of tokens of the n-grams, ascending.
-    """
-    of_orders = numpy.array(orders, dtype="int32")
-    counts = (lengths[:, None] - of_orders + 1).clip(0).sum(axis=1)
-    kernels = kernels_for(ids)
-    if kernels is not None:
-        ngrams = numpy.empty(counts.sum(), dtype="uint64")
-        ids = numpy.require(ids, None, ["C", "A"])
-        kernels.hash_ngrams(ids, lengths.astype("int64"), of_orders, ngrams)
-        return ngrams, counts.astype("int32")
-    xp = get_array_module(ids)
-    left = numpy.repeat(lengths.cumsum(), lengths) - numpy.arange(len(ids))  # to the doc's end
-    fits = xp.asarray(left[:, None] >= of_orders)  # (N, number of orders)
-    hashed = xp.zeros(fits.shape, dtype="uint64")
-    for column, order in zip(hashed.T, orders, strict=True):
-        ngrams = ids if order == 1 else _hash_ngrams(ids, order)
-        column[: len(ngrams)] = ngrams
-    return hashed[fits], counts.astype("int32")
-
-
 def _alive(seed: int) -> int:
     """Bring a seed into its range, and replace the dead seed."""
     seed %= 2**32
     return seed if seed != DEAD_SEED else seed ^ _STRIDE
 
 
-def _hash_ngrams(ids: Array, order: int) -> Array:
+def hash_ngrams_of_order(xp: Any, ids: Array, order: int) -> Array:  # noqa: ANN401 (numpy, CuPy)
     """Hash the n-grams of an order that start at each token, across docs: (N - order + 1,)."""
     number = max(len(ids) - order + 1, 0)
     words = [ids[i : i + number] for i in range(order)]
-    h1 = h2 = get_array_module(ids).zeros(number, dtype="uint64")  # the seed, 0
+    h1 = h2 = xp.zeros(number, dtype="uint64")  # the seed, 0
     for first, second in zip(words[::2], words[1::2], strict=False):
         h1 = (_rotate(h1 ^ _rotate(first * _C1, 31) * _C2, 27) + h2) * _FIVE + _ADD1
         h2 = (_rotate(h2 ^ _rotate(second * _C2, 33) * _C1, 31) + h1) * _FIVE + _ADD2
@@ -166,13 +136,3 @@ def _mix(h: Array) -> Array:
 
 def _rotate(h: Array, bits: int) -> Array:
     return (h << numpy.uint64(bits)) | (h >> numpy.uint64(64 - bits))
-
-
-def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Group equal rows: ids (N, C) uint64 -> the first of each group (U,), groups of rows (N,)."""
-    kernels = kernels_for(ids)
-    if kernels is not None:
-        return kernels.distinct_rows(numpy.require(ids, None, ["C", "A"]))
-    _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
-    order = first.argsort()  # by first occurrence, so that unique rows keep their order
-    return first[order], order.argsort()[group_of.reshape(-1)].astype("int32")

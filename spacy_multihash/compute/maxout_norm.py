@@ -11,10 +11,9 @@ from thinc.util import ArrayInfo
 from ..common.checks import MAX_SIZE, check_whole
 from ..common.nodes import no_backprop
 from ..common.types import Array
+from .array_ops import for_kernel
 from .maxout import Docs, Layer
-from .maxout import backward as maxout_backward
-from .maxout import forward as maxout_forward
-from .ops import for_kernel
+from .ops import operations
 
 NAME = "maxout_norm"
 PARAMS = ("W", "b", "G", "beta")
@@ -62,16 +61,17 @@ def forward(
         )
     X = for_kernel(model.ops, X, "float32")
     layer, docs = Layer(*parameters(model), name=NAME), Docs(numpy.array([len(X)]))
-    Y, cache = maxout_forward(X, layer, docs, is_train=is_train)
+    ops = operations(model.ops)
+    Y, cache = ops.window_maxout(X, layer, docs, is_train=is_train)
     Y_info = ArrayInfo.from_array(Y)
 
-    if not is_train or cache is None:  # array code always has a cache
+    if cache is None:
         return Y, no_backprop(NAME)
 
     def backprop(dY: Floats2d) -> Floats2d:
         dY = for_kernel(model.ops, dY, "float32")
         Y_info.check_consistency(dY)
-        return maxout_backward(dY, X, layer, docs, cache, gradients(model))
+        return ops.backprop_window_maxout(dY, X, layer, docs, cache, gradients(model))
 
     return Y, backprop
 

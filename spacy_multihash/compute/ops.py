@@ -1,41 +1,52 @@
-"""thinc's operations, with products of the compiled kernels."""
+"""This package's operations: compiled on a CPU, launched on a GPU, or array code.
 
-from typing import Any, Optional
+A layer's forward function is a formula, and asks `operations(model.ops)` to compute it.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Optional, Union
 
 import numpy
-from thinc.api import Model, NumpyOps, Ops
-from thinc.types import Floats2d
+from thinc.api import CupyOps, Model, NumpyOps, Ops, Optimizer
+from thinc.types import Floats2d, FloatsXd
 
 from ..common.types import Array
-from .dispatch import NONE, chosen_kernels, kernels, kernels_for
-from .threads import in_parts
+from . import gpu
+from .array_ops import ArrayOps, count_ngrams
+from .bags import Bags
+from .dispatch import NONE, chosen_kernels, kernels
+from .hashing import MAX_HASHES, Hashing, hashing_of
+from .maxout import Cache, Docs, Gradients, Layer
+from .threads import Part, in_parts, in_parts_of_docs
+
+# The largest share of averages that a step keeps, as in thinc.
+_MOST_KEPT = 0.9999
 
 
-class KernelOps(NumpyOps):
-    """thinc's NumpyOps, with faster products of rows and weights."""
+def operations(where: Union[Ops, Array]) -> ArrayOps:
+    """Return the operations for the device of thinc's Ops, or of an array.
 
-    def gemm(
-        self,
-        x: Floats2d,
-        y: Floats2d,
-        *,
-        out: Optional[Floats2d] = None,
-        trans1: bool = False,
-        trans2: bool = False,
-    ) -> Floats2d:
-        """Multiply two matrices, each transposed first if asked for, as `Ops.gemm` does."""
-        compiled = kernels_for(x)
-        arrays = (x, y) if out is None else (x, y, out)
-        is_plain = all(a.dtype == "float32" and a.flags.c_contiguous for a in arrays)
-        if compiled is None or trans1 or not trans2 or not is_plain:
-            return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
-        product: Any = numpy.empty((len(x), len(y)), dtype="float32") if out is None else out
-        in_parts(lambda first, last: compiled.product(x, y, first, last, product), len(x))
-        return product
+    A layer may hold thinc's NumpyOps, which saved pipelines and `use_kernels` don't change. So ask
+    in each call.
+    """
+    if isinstance(where, Ops):
+        return _on_host() if where.xp is numpy else _on_gpu(where.device_id)
+    return _on_host() if isinstance(where, numpy.ndarray) else _on_gpu(where.device.id)
 
-    def cblas(self) -> Any:  # noqa: ANN401
-        """Return the products that spaCy's parser calls from C."""
-        return super().cblas() if chosen_kernels() == NONE else kernels.make_cblas()
+
+def _on_host() -> ArrayOps:
+    return _HOST if chosen_kernels() == NONE else _COMPILED
+
+
+@cache
+def _on_gpu(device_id: int) -> ArrayOps:
+    return GpuOps(device_id=device_id)
+
+
+def distinct_rows(ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Group equal rows: ids (N, C) uint64 -> the first of each group (U,), groups of rows (N,)."""
+    return operations(ids).distinct_rows(ids)
 
 
 def use_kernel_ops(model: Model) -> None:
@@ -46,19 +57,329 @@ def use_kernel_ops(model: Model) -> None:
             node.ops = ops
 
 
-def on_cpu(ops: Ops) -> bool:
-    """Tell whether arrays are numpy's and not CuPy's."""
-    return ops.device_type == "cpu"
+class HostOps(ArrayOps, NumpyOps):
+    """Array code with numpy: without a compiler, or if it's asked for."""
 
 
-def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
-    """Copy an array that compiled code refuses: with gaps, misaligned, of another type, read-only.
+class GpuOps(ArrayOps, CupyOps):
+    """Array code with CuPy, and the kernels of gpu.cu, each launched once a call."""
 
-    Any other array is returned as it is.
-    """
-    if isinstance(X, numpy.ndarray) and X.dtype == dtype and X.flags.carray:
-        return X
-    if on_cpu(ops):
-        return numpy.require(X, dtype, ["C", "W", "A"])
-    contiguous: Any = ops.as_contig
-    return contiguous(X, dtype=dtype)  # CuPy has no read-only arrays
+    def hash_embed(
+        self, ids: Array, tables: Sequence[Array], hashing: Hashing
+    ) -> tuple[Array, Array]:
+        """Hash all columns, and add up their rows, in one launch."""
+        return gpu.hash_embed(ids, tables, hashing)
+
+    def backprop_hash_embed(
+        self, gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
+    ) -> None:
+        """Add the gradients of all tokens to the gradients of the tables, in one launch."""
+        gpu.hash_embed_backward(gradients, hashing, rows, d_vectors)
+
+    def _largest(self, windows: Array, layer: Layer) -> tuple[Array, Cache]:
+        if layer.G is None or layer.relu:
+            return super()._largest(windows, layer)
+        xp, (nO, nP, columns) = self.xp, layer.W.shape
+        by_piece = layer.W.transpose(1, 0, 2).reshape(nP * nO, columns)
+        Y = xp.empty((len(windows), nO), dtype="float32")
+        cache = Cache(xp.empty(Y.shape, "uint8"), xp.empty_like(Y), xp.empty(len(Y), "float32"))
+        sums, b = windows @ by_piece.T, xp.ascontiguousarray(layer.b.T)
+        gpu.maxout_norm_forward(
+            sums, b, layer.G, layer.beta, Y, cache.Xhat, cache.scale, cache.which
+        )
+        return Y, cache
+
+    def _backprop_largest(self, d: Array, layer: Layer, cache: Cache) -> Array:
+        if layer.G is None or layer.relu:
+            return super()._backprop_largest(d, layer, cache)
+        nP = layer.W.shape[1]
+        return gpu.maxout_norm_backward(d, layer.G, cache.Xhat, cache.scale, cache.which, nP)
+
+
+class KernelOps(ArrayOps, NumpyOps):
+    """The compiled kernels, which share their work among threads."""
+
+    # thinc's own operations
+
+    def gemm(
+        self,
+        x: Floats2d,
+        y: Floats2d,
+        out: Optional[Floats2d] = None,
+        trans1: bool = False,
+        trans2: bool = False,
+    ) -> Floats2d:
+        """Multiply two matrices, each transposed first if asked for, as `Ops.gemm` does."""
+        arrays = (x, y) if out is None else (x, y, out)
+        is_plain = all(a.dtype == "float32" and a.flags.c_contiguous for a in arrays)
+        if chosen_kernels() == NONE or trans1 or not trans2 or not is_plain:
+            return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
+        product: Any = numpy.empty((len(x), len(y)), dtype="float32") if out is None else out
+        in_parts(lambda first, last: kernels.product(x, y, first, last, product), len(x))
+        return product
+
+    def cblas(self) -> Any:  # noqa: ANN401
+        """Return the products that spaCy's parser calls from C."""
+        return super().cblas() if chosen_kernels() == NONE else kernels.make_cblas()
+
+    # Rows of tables
+
+    def hash_rows(self, ids: Array, nV: int, num_hashes: int, seed: int) -> Array:
+        """Hash ids (M,) uint64 to rows (M, num_hashes) int32 of a table of nV rows."""
+        rows: Array = numpy.empty((len(ids), num_hashes), dtype="int32")
+        kernels.hash_rows(ids, nV, hashing_of(((nV, num_hashes, seed),)).seeds[0], rows)
+        return rows
+
+    def look_up(self, ids: Array, keys: Array, row_of: Array) -> Array:
+        """Find the rows (M,) int32 of ids (M,) uint64 among ascending keys (V,), 0 for none."""
+        rows: Array = numpy.empty(len(ids), dtype="int32")
+        kernels.look_up(ids, keys, row_of, rows)
+        return rows
+
+    def hash_ngrams(
+        self, ids: Array, lengths: numpy.ndarray, orders: Sequence[int]
+    ) -> tuple[Array, numpy.ndarray]:
+        """Hash all n-grams of a batch of docs."""
+        of_orders = numpy.array(orders, dtype="int32")
+        counts = count_ngrams(lengths, of_orders)
+        ngrams = numpy.empty(counts.sum(), dtype="uint64")
+        ids = numpy.require(ids, None, ["C", "A"])
+        kernels.hash_ngrams(ids, lengths.astype("int64"), of_orders, ngrams)
+        return ngrams, counts
+
+    def distinct_rows(self, ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Group equal rows: ids (N, C) uint64 -> first of each group (U,), groups of rows (N,)."""
+        return kernels.distinct_rows(numpy.require(ids, None, ["C", "A"]))
+
+    # Sums of rows
+
+    def gather_sum(self, E: Array, bags: Bags, out: Optional[Array] = None) -> Array:
+        """Sum the rows of each token: E (nV, W) float32 -> vectors (U, W) float32."""
+        U = bags.num_tokens
+        sums: Array = numpy.empty((U, E.shape[1]), dtype="float32") if out is None else out
+        in_parts(lambda first, last: kernels.gather_sum(E, bags, first, last, sums), U)
+        return sums
+
+    def scatter_sum(self, dE: Array, bags: Bags, d_vectors: Array) -> None:
+        """Add the gradient of each token's vector to the gradients of its rows.
+
+        Each thread adds to some columns of all rows.
+        """
+
+        def add(first: int, last: int) -> None:
+            kernels.scatter_sum(dE, bags, d_vectors, first, last)
+
+        in_parts(add, dE.shape[1], rows=len(bags.rows))
+
+    def gather_dot(self, E: Array, bags: Bags, d_vectors: Array) -> Array:
+        """Compute the gradient of the weights (M, K) from the gradient of the vectors (U, W)."""
+        d_weights: Array = self.alloc2f(*bags.rows.shape)
+
+        def multiply(first: int, last: int) -> None:
+            kernels.gather_dot(E, bags, first, last, d_vectors, d_weights)
+
+        in_parts(multiply, bags.num_tokens)
+        return d_weights
+
+    def hash_embed(
+        self, ids: Array, tables: Sequence[Array], hashing: Hashing
+    ) -> tuple[Array, Array]:
+        """Hash all columns, and add up their rows."""
+        (U, A), W = ids.shape, tables[0].shape[1]
+        vectors: Array = numpy.empty((U, A * W), dtype="float32")
+        rows = numpy.empty((U, A, MAX_HASHES), dtype="int32")
+
+        def compute(first: int, last: int) -> None:
+            kernels.hash_embed(ids, tables, hashing, first, last, rows, vectors)
+
+        in_parts(compute, U)
+        return vectors, rows
+
+    def backprop_hash_embed(
+        self, gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
+    ) -> None:
+        """Add the gradient of each vector to the gradients of its rows, a table in each thread."""
+        d_vectors = numpy.require(d_vectors, "float32", ["C", "A"])
+
+        def add(first: int, last: int) -> None:
+            kernels.hash_embed_backward(gradients, hashing, first, last, rows, d_vectors)
+
+        in_parts(add, len(gradients), rows=len(rows))
+
+    # Layers of several steps, in prediction
+
+    def mix_hashed(
+        self, ids: Array, tables: Sequence[Array], hashing: Hashing, layer: Layer
+    ) -> Array:
+        """Embed tokens by hashed columns, and mix the columns; each unique token once a thread."""
+        Y: Array = numpy.empty((len(ids), len(layer.W)), dtype="float32")
+
+        def compute(first: int, last: int) -> None:
+            kernels.mix(ids, tables, hashing, layer, first, last, Y)
+
+        in_parts(compute, len(ids))
+        return Y
+
+    def mix_bags(self, tables: Sequence[Array], bags: Sequence[Bags], layer: Layer) -> Array:
+        """Sum the rows of U tokens in each column, and mix the columns -> (U, nO) float32."""
+        (nO, _, nI), U = layer.W.shape, bags[0].num_tokens
+        vectors, Y = numpy.empty((U, nI), dtype="float32"), numpy.empty((U, nO), dtype="float32")
+
+        def compute(first: int, last: int) -> None:
+            kernels.mix_bags(tables, bags, layer, first, last, vectors, Y)
+
+        in_parts(compute, U)
+        return Y
+
+    def encode(
+        self, X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool
+    ) -> Array:
+        """Compute all layers of an encoder, doc by doc."""
+        Y: Array = numpy.empty((len(X), len(layers[-1].W)), dtype="float32")
+
+        def compute(part: Part) -> None:
+            kernels.encode(X[part.rows], layers, pad, part.lengths, len(X), Y[part.rows])
+
+        in_parts_of_docs(compute, lengths)
+        return Y
+
+    # Maxout over windows
+
+    def window_maxout(
+        self,
+        X: Array,
+        layer: Layer,
+        docs: Docs,
+        *,
+        mask: Optional[Array] = None,
+        is_train: bool = False,
+    ) -> tuple[Array, Optional[Cache]]:
+        """Compute a layer: X (N, nI) float32 contiguous -> Y (M, nO), and a cache in training."""
+        shape = docs.rows, len(layer.W)
+        Y = numpy.empty(shape, dtype="float32")
+        cache = None
+        if is_train:
+            norm = layer.G is not None
+            cache = Cache(
+                numpy.empty(shape, dtype="uint8"),
+                numpy.empty(shape, dtype="float32") if norm else None,
+                numpy.empty(len(Y), dtype="float32") if norm else None,
+            )
+
+        def compute(first: int, last: int) -> None:
+            kernels.maxout(X, layer, docs, first, last, Y, mask, *(cache or ()))
+
+        in_parts(compute, len(Y))
+        return Y, cache
+
+    def backprop_window_maxout(
+        self,
+        dY: Array,
+        X: Array,
+        layer: Layer,
+        docs: Docs,
+        cache: Cache,
+        gradients: Gradients,
+        *,
+        mask: Optional[Array] = None,
+    ) -> Array:
+        """Compute dX (N, nI) from dY (M, nO), and add to the gradients of `params`."""
+        d_inner = dY if mask is None else dY * mask
+        which, Xhat, scale = cache
+        d_sums, dX = numpy.empty_like(dY), numpy.empty_like(X)
+
+        def to_sums(first: int, last: int) -> None:
+            nI = X.shape[1]
+            kernels.back_to_sums(d_inner, layer, nI, first, last, d_sums, which, Xhat, scale)
+
+        def to_input(first: int, last: int) -> None:
+            kernels.back_to_input(d_sums, layer, docs, first, last, dX, which, dY)
+
+        def to_weights(first: int, last: int) -> None:
+            kernels.back_to_weights(
+                d_sums, layer, docs, first, last, X, which, d_inner, Xhat, *gradients
+            )
+
+        in_parts(to_sums, len(dY))
+        in_parts(to_input, len(dX))
+        in_parts(to_weights, dY.shape[1], rows=len(dY))
+        return dX
+
+    # Decoders
+
+    def viterbi(
+        self,
+        scores: numpy.ndarray,
+        transitions: Optional[numpy.ndarray],
+        known: numpy.ndarray,
+        lengths: numpy.ndarray,
+    ) -> numpy.ndarray:
+        """Find the best tags (N,) int64 of all sequences."""
+        into = None if transitions is None else numpy.ascontiguousarray(transitions.T)
+        return kernels.viterbi(scores, into, known, lengths.astype("int64"))
+
+    def decode(self, array_code: Callable[..., Any], *batch: Any) -> Any:  # noqa: ANN401
+        """Take the best actions of spaCy's recognizer, token by token."""
+        return kernels.decode(*batch)
+
+    # Training
+
+    def adam_step(
+        self,
+        optimizer: Optimizer,
+        key: tuple[int, str],
+        weights: Array,
+        gradient: Array,
+        lr_scale: float,
+    ) -> tuple[FloatsXd, FloatsXd]:
+        """Take a step of Adam in place, in one pass over each parameter.
+
+        thinc's own steps are taken for arrays of another dtype than float32, with gaps, or of other
+        sizes than before, and for a beta of 0.
+        """
+        moments, averages = (optimizer.mom1, optimizer.mom2), optimizer.averages
+        known = (kept[key] for kept in (*moments, averages or {}) if key in kept)
+        sizes = {values.size for values in (weights, gradient, *known)}
+        is_plain = len(sizes) == 1 and _is_plain(weights) and _is_plain(gradient)
+        if not is_plain or optimizer.b1 <= 0.0 or optimizer.b2 <= 0.0:
+            return super().adam_step(optimizer, key, weights, gradient, lr_scale)
+        if len(gradient) < 1:
+            return weights, gradient
+        optimizer.nr_update[key] += 1
+        for of_all in moments:
+            if key not in of_all:
+                of_all[key] = self.alloc1f(weights.size)
+        if averages is not None and key not in averages:
+            averages[key] = self.alloc_f(weights.shape)
+        decay = lr_scale * optimizer.learn_rate * optimizer.L2
+        if optimizer.L2 != 0 and not optimizer.L2_is_weight_decay:
+            gradient += optimizer.L2 * weights
+        steps, clip = optimizer.nr_update[key], 1.0
+        if optimizer.grad_clip and (norm := numpy.linalg.norm(gradient)) >= optimizer.grad_clip:
+            clip = optimizer.grad_clip / norm
+        unbiased = optimizer.learn_rate * (1.0 - optimizer.b2**steps) ** 0.5
+        unbiased /= 1.0 - optimizer.b1**steps
+        kernels.adam(
+            weights.reshape(-1),
+            gradient.reshape(-1),
+            optimizer.mom1[key],
+            optimizer.mom2[key],
+            None if averages is None else averages[key].reshape((-1,)),
+            clip,
+            optimizer.b1,
+            optimizer.b2,
+            optimizer.eps,
+            unbiased * lr_scale,
+            decay if optimizer.L2_is_weight_decay else 0.0,
+            1.0 - min((1.0 + steps) / (10.0 + steps), _MOST_KEPT),
+        )
+        return weights, gradient
+
+
+def _is_plain(values: FloatsXd) -> bool:
+    """Check if an array can be read as one row of float32 numbers in the memory of the CPU."""
+    is_numpy = isinstance(values, numpy.ndarray)
+    return is_numpy and values.dtype == "float32" and values.flags.c_contiguous
+
+
+_HOST, _COMPILED = HostOps(), KernelOps()

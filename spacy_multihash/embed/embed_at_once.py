@@ -17,12 +17,11 @@ from thinc.types import Floats2d, Ragged
 from ..common.nodes import has_layers, no_backprop
 from ..common.types import Array, DocLike
 from ..compute.bags import Bags
-from ..compute.dispatch import NONE, chosen_kernels, kernels_for
 from ..compute.hashing import Hashing, hashing_of
 from ..compute.maxout import Layer
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..compute.maxout_norm import parameters
-from ..compute.threads import in_parts
+from ..compute.ops import operations
 from .bags import find_multi_embed, read_columns
 from .rows import HASH_NAME, LOOKUP_NAME, hashed_by
 from .table_embed import NAME as TABLE_EMBED
@@ -53,13 +52,7 @@ def forward(
     # A Doc gives (N,) instead of (N, 1) for a single attribute
     arrays = [doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]
     ids = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
-    kernels: Any = kernels_for(ids)
-    Y: Array = numpy.empty((len(ids), len(mix.W)), dtype="float32")
-
-    def compute(first: int, last: int) -> None:
-        kernels.mix(ids, tables, hashing, mix, first, last, Y)
-
-    in_parts(compute, len(ids))
+    Y = operations(model.ops).mix_hashed(ids, tables, hashing, mix)
     ends = accumulate(len(array) for array in arrays)
     Ys = [Y[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
     return Ys, no_backprop(model.name)
@@ -84,8 +77,6 @@ def _read(model: Model) -> Optional[_Embedding]:
         hashed.append(hashed_by(rows))
         tables.append(table_of(table))
     W, b, G, beta = parameters(mix)
-    if kernels_for(W) is None:
-        return None
     return _Embedding(attrs, tables, hashing_of(tuple(hashed)), Layer(W, b, G, beta, name=mix.name))
 
 
@@ -104,7 +95,7 @@ def forward_columns(
         column.layers[0] if is_bag else column
         for column, is_bag in zip(multi_embed.layers, with_bags, strict=True)
     ]
-    is_possible = model.ops.xp is numpy and chosen_kernels() != NONE and mix.name == MAXOUT_NORM
+    is_possible = model.ops.xp is numpy and mix.name == MAXOUT_NORM
     if is_train or not is_possible or not all(map(_finds_rows, chains)):
         return layer_by_layer(model, unique, is_train)
     symbols: Any = read_columns(columns, with_bags, multi_embed, unique[0])
@@ -124,17 +115,9 @@ def forward_columns(
         rows, table = chain.layers
         tables.append(table_of(table))
         bags.append(Bags(rows.predict(ids), None, ends, mean))
-    layer, U = Layer(*parameters(mix), name=mix.name), len(unique[0])
-    kernels: Any = kernels_for(layer.W)
-    nO, _, nI = layer.W.shape
-    vectors: Array = numpy.empty((U, nI), dtype="float32")
-    Y: Array = numpy.empty((U, nO), dtype="float32")
-
-    def compute(first: int, last: int) -> None:
-        kernels.mix_bags(tables, bags, layer, first, last, vectors, Y)
-
-    in_parts(compute, U)
-    return Ragged(Y, model.ops.asarray1i([U])), no_backprop(model.name)
+    layer = Layer(*parameters(mix), name=mix.name)
+    Y = operations(model.ops).mix_bags(tables, bags, layer)
+    return Ragged(Y, model.ops.asarray1i([len(Y)])), no_backprop(model.name)
 
 
 def _finds_rows(column: Model) -> bool:

@@ -9,9 +9,9 @@ from thinc.util import ArrayInfo
 from ..common.checks import check_share
 from ..common.nodes import bound, has_layers
 from ..common.types import AttrLayer, AttrsLayer, SymbolColumn
-from ..compute.hash_embed import can_hash_at_once, hash_embed, hash_embed_backward
+from ..compute.array_ops import for_kernel
 from ..compute.hashing import hashing_of
-from ..compute.ops import for_kernel
+from ..compute.ops import operations
 from .rows import HASH_NAME, hashed_by
 from .table_embed import NAME as TABLE_EMBED
 from .table_embed import gradient_of, table_of
@@ -56,7 +56,7 @@ def forward(
 ) -> tuple[Floats2d, Callable]:
     """Run each layer on its column, or all hashed columns at once; mask the vectors."""
     columns = _columns(model, ids)
-    if not isinstance(ids, list) and can_hash_at_once(ids) and _are_hashed(model.layers):
+    if not isinstance(ids, list) and _are_hashed(model.layers):
         vectors, widths, backprop_vectors = _hash_at_once(model, ids)
     else:
         vectors, widths, backprop_vectors = _embed_columns(model, columns, is_train)
@@ -110,11 +110,12 @@ def _hash_at_once(
     tables = [layer.layers[1] for layer in model.layers]
     hashing = hashing_of(tuple(hashed_by(layer.layers[0]) for layer in model.layers))
     Es = [table_of(table) for table in tables]
-    vectors, rows = hash_embed(for_kernel(model.ops, ids, "uint64"), Es, hashing)
+    ops = operations(model.ops)
+    vectors, rows = ops.hash_embed(for_kernel(ops, ids, "uint64"), Es, hashing)
 
     def backprop(d_vectors: Floats2d) -> None:
         gradients = [gradient_of(table) for table in tables]
-        hash_embed_backward(gradients, hashing, rows, d_vectors)
+        ops.backprop_hash_embed(gradients, hashing, rows, d_vectors)
 
     return vectors, [E.shape[1] for E in Es], backprop
 

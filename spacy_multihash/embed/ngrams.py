@@ -1,16 +1,16 @@
 """Extract the ids of docs' word n-grams, and pass on their reduced vectors."""
 
-from typing import Callable, Sequence
+from typing import Callable, Sequence, cast
 
 import numpy
 from thinc.api import Model, reduce_mean, reduce_sum
 from thinc.layers.noop import forward as pass_on
-from thinc.types import Floats2d, Ragged
+from thinc.types import Floats2d, Ints1d, Ragged
 
 from ..common.checks import are_whole, setting_error
 from ..common.nodes import Pinned, bound
 from ..common.types import Array, DocLike, NgramLayer
-from ..compute.hashing import hash_ngrams
+from ..compute.ops import operations
 from .bags import Reduce
 from .features import ConstantFeatures
 
@@ -59,12 +59,13 @@ def forward_ids(
     columns = [doc.to_array([attr]).reshape(-1) for doc in docs]
     ids: Array = numpy.concatenate([none, *columns])  # (N,)
     lengths = numpy.array([len(doc) for doc in docs], dtype="int32")
-    ngrams, counts = hash_ngrams(model.ops.asarray(ids), lengths, model.attrs["orders"].value)
+    ops, orders = operations(model.ops), model.attrs["orders"].value
+    ngrams, counts = ops.hash_ngrams(ops.asarray(ids), lengths, orders)
 
     def backprop(d_ngrams: Ragged) -> list[DocLike]:
         return []
 
-    return Ragged(ngrams, model.ops.asarray1i(counts)), backprop
+    return Ragged(ngrams, ops.asarray1i(cast(Ints1d, counts))), backprop
 
 
 def is_extract_ngrams(node: Model) -> bool:

@@ -14,9 +14,9 @@ from ..common.checks import MAX_SIZE, check_share, check_whole
 from ..common.nodes import PARTLY_LOADED, Pinned, bound, describe
 from ..common.registered import INIT_TABLES
 from ..common.types import Array, RowLayer
-from ..compute.dispatch import kernels_for
-from ..compute.hashing import MAX_HASHES, group_seeds, hashing_of
-from ..compute.ops import for_kernel, on_cpu
+from ..compute.array_ops import for_kernel, on_cpu
+from ..compute.hashing import MAX_HASHES
+from ..compute.ops import operations
 
 HASH_NAME = "hash_rows"
 LOOKUP_NAME = "lookup_rows"
@@ -63,16 +63,7 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
 def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Callable]:
     """Hash the ids, and reduce the hashes to rows."""
     ids = for_kernel(model.ops, ids, "uint64")
-    nV, num_hashes, first_seed = hashed_by(model)
-    kernels = kernels_for(ids)
-    if kernels is not None:
-        rows: Any = numpy.empty((len(ids), num_hashes), dtype="int32")
-        kernels.hash_rows(ids, nV, hashing_of((hashed_by(model),)).seeds[0], rows)
-    else:
-        seeds = group_seeds(first_seed, num_hashes)
-        groups = [model.ops.hash(ids, seed) for seed in seeds]  # each (N, 4) uint32
-        words = model.ops.xp.hstack(groups)[:, :num_hashes] % model.ops.xp.uint32(nV)
-        rows = words.view("int32")  # rows are below 2**31
+    rows = operations(model.ops).hash_rows(ids, *hashed_by(model))
 
     def backprop(d_rows: Ints2d) -> Ints1d:
         return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
@@ -212,14 +203,7 @@ class Symbols:
         """
         ids = for_kernel(ops, ids, "uint64")
         keys, row_of = on_device(ops, self.keys), on_device(ops, self.rows)
-        kernels = kernels_for(ids)
-        if kernels is not None:
-            rows: Any = numpy.empty(len(ids), dtype="int32")
-            kernels.look_up(ids, keys, row_of, rows)
-            return rows
-        at = ops.xp.searchsorted(keys, ids)
-        at[at == len(keys)] = 0  # past the last key: any key differs
-        return ops.xp.where(keys[at] == ids, row_of[at], ops.xp.int32(UNKNOWN_ROW))
+        return operations(ops).look_up(ids, keys, row_of)
 
 
 @serialize_attr.register(Symbols)

@@ -9,8 +9,9 @@ from thinc.types import Floats2d, Ints2d
 from thinc.util import ArrayInfo
 
 from ..common.types import Array, TableLayer
-from ..compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
-from ..compute.ops import for_kernel
+from ..compute.array_ops import for_kernel, for_sums
+from ..compute.bags import Bags
+from ..compute.ops import operations
 
 NAME = "table_embed"
 
@@ -65,19 +66,19 @@ def sum_rows(
     Returns the vectors (U, nO), and a callback that takes their gradients, adds them to the
     table's, and returns the gradients of the weights (M, K), or None if there are none.
     """
-    ops, E = model.ops, table_of(model)
+    ops, E = operations(model.ops), table_of(model)
     check_rows(model, rows)
     if weights is not None:
         weights = for_kernel(ops, weights, "float32")
     bags = Bags(for_kernel(ops, rows, "int32"), weights, ends, mean)
-    vectors = gather_sum(ops, E, bags)
+    vectors = ops.gather_sum(E, bags)
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> Optional[Floats2d]:
         vectors_info.check_consistency(d_vectors)
         d_vectors = for_sums(ops, d_vectors)
-        d_weights = None if bags.weights is None else gather_dot(ops, E, bags, d_vectors)
-        scatter_sum(ops, gradient_of(model), bags, d_vectors)
+        d_weights = None if bags.weights is None else ops.gather_dot(E, bags, d_vectors)
+        ops.scatter_sum(gradient_of(model), bags, d_vectors)
         return d_weights
 
     return vectors, backprop

@@ -11,7 +11,7 @@ from thinc.api import Model
 
 from ..common.nodes import Pinned
 from ..common.types import Array, DocLike
-from ..compute.hashing import distinct_rows
+from ..compute.ops import distinct_rows
 from .features import (
     NO_STRING,
     Feature,

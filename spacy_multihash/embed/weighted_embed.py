@@ -16,8 +16,10 @@ from ..common.checks import MAX_SIZE, check_flag, check_whole
 from ..common.nodes import Pinned
 from ..common.removed import RemovedSetting
 from ..common.types import Array, AttrLayer, RowLayer, TableLayer
-from ..compute.bags import Bags, for_sums, gather_sum, scatter_sum
+from ..compute.array_ops import for_sums
+from ..compute.bags import Bags
 from ..compute.hashing import importance_seed
+from ..compute.ops import operations
 from .rows import hash_rows
 from .table_embed import TableEmbed, sum_rows
 
@@ -144,21 +146,21 @@ def sum_weighted(
     mean (bool): Whether sums are divided by the number of symbols.
     """
     to_rows, importance, table = model.layers
-    ops, width = model.ops, table.get_dim("nO")
+    ops, width = operations(model.ops), table.get_dim("nO")
     weights, backprop_weights = importance(ids, is_train)  # (M, k)
     sums, backprop_sums = sum_rows(table, to_rows(ids, is_train)[0], weights, ends, mean)
     vectors, appended = sums, None
     if model.get_dim("nO") > width:  # the importance is appended
         symbols: Array = ops.xp.arange(len(ids), dtype="int32")
         appended = Bags(symbols[:, None], None, ends, mean)
-        vectors = ops.xp.hstack([sums, gather_sum(ops, weights, appended)])
+        vectors = ops.xp.hstack([sums, ops.gather_sum(weights, appended)])
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> Ints1d:
         vectors_info.check_consistency(d_vectors)
         d_weights = backprop_sums(d_vectors[:, :width])
         if appended is not None:
-            scatter_sum(ops, d_weights, appended, for_sums(ops, d_vectors[:, width:]))
+            ops.scatter_sum(d_weights, appended, for_sums(ops, d_vectors[:, width:]))
         return backprop_weights(d_weights)
 
     return vectors, backprop

@@ -11,7 +11,7 @@ from thinc.util import ArrayInfo
 
 from ..common.nodes import Pinned, bound
 from ..common.types import Array, DocLike, DocsLayer
-from ..compute.ops import for_kernel
+from ..compute.array_ops import for_kernel
 from .features import ConstantFeatures, Feature
 from .unique_tokens import UniqueTokens, find_unique
 

@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Optional
 
 import numpy
 from thinc.api import Model, Ops
 from thinc.types import Floats2d
 
 from ..common.types import Array
-from ..compute.dispatch import kernels_for
-from ..compute.maxout import Layer
-from ..compute.ops import for_kernel
-from ..compute.threads import Part, in_parts_of_docs
+from ..compute.array_ops import for_kernel
 
 EncoderModel = Model[list[Floats2d], list[Floats2d]]
 
@@ -39,25 +35,3 @@ def split_docs(rows: Array, arrays: Sequence[Array]) -> list[Array]:
     """Split the rows of the batch by doc, as many for each doc as its array has."""
     ends = accumulate(len(array) for array in arrays)
     return [rows[end - len(array) : end] for array, end in zip(arrays, ends, strict=True)]
-
-
-def encode_at_once(
-    X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool
-) -> Optional[Array]:
-    """Compute all layers of an encoder in one compiled call, or return None without kernels.
-
-    X (N, nI) float32 -> Y (N, nO) float32.
-
-    lengths (D,) int64: The numbers of tokens of the docs.
-    pad (bool): Whether docs have padding around them as in spaCy's encoder, instead of zeros.
-    """
-    kernels = kernels_for(X)
-    if kernels is None:
-        return None
-    Y = numpy.empty((len(X), len(layers[-1].W)), dtype="float32")
-
-    def encode(part: Part) -> None:
-        kernels.encode(X[part.rows], layers, pad, part.lengths, len(X), Y[part.rows])
-
-    in_parts_of_docs(encode, lengths)
-    return Y

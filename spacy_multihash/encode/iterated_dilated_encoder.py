@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple, Optional, cast
+from typing import Any, NamedTuple, Optional, cast
 
 from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d
@@ -10,12 +10,12 @@ from thinc.util import ArrayInfo
 
 from ..common.nodes import LINEAR, Pinned, no_backprop
 from ..common.types import Array
+from ..compute.array_ops import for_kernel
 from ..compute.dropout_masks import draw_mask
-from ..compute.maxout import Cache, Docs, Layer, backward
-from ..compute.maxout import forward as maxout_forward
+from ..compute.maxout import Docs, Gradients, Layer
 from ..compute.maxout_norm import gradients
-from ..compute.ops import for_kernel
-from .docs import EncoderModel, encode_at_once, join_docs, split_docs
+from ..compute.ops import operations
+from .docs import EncoderModel, join_docs, split_docs
 
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
@@ -107,13 +107,10 @@ def forward(
 ) -> tuple[list[Floats2d], Callable]:
     """Compute all convolutions, and return the last pass's result."""
     if not is_train:
-        Y, lengths = join_docs(model.ops, Xs, model.get_dim("nI"))
-        layers = [step.layer for step in _steps(model)]
-        at_once = encode_at_once(Y, layers, lengths, pad=False)
-        if at_once is None:
-            for layer in layers:
-                Y, _ = maxout_forward(Y, layer, Docs(lengths))
-        return split_docs(Y if at_once is None else at_once, Xs), no_backprop(NAME)
+        ops = operations(model.ops)
+        X, lengths = join_docs(ops, Xs, model.get_dim("nI"))
+        Y = ops.encode(X, [step.layer for step in _steps(model)], lengths, pad=False)
+        return split_docs(Y, Xs), no_backprop(NAME)
     passes, backprop_passes = begin_passes(model, Xs)
     Y_info = ArrayInfo.from_array(passes[-1])
 
@@ -159,13 +156,13 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d
     gradient of each pass, (N, nO) float32, or None if a pass has none. It returns the gradients of
     the input, [(len(doc), nI) float32].
     """
-    ops, rate, steps = model.ops, model.attrs["dropout_rate"], _steps(model)
+    ops, rate, steps = operations(model.ops), model.attrs["dropout_rate"], _steps(model)
     X, lengths = join_docs(ops, Xs, model.get_dim("nI"))
     docs = Docs(lengths)
     passes: list[Array] = []
-    caches: list[tuple[Array, Optional[Cache], Optional[Array]]] = []
+    caches: list[tuple[Array, Any, Optional[Array]]] = []
     for step in steps:
-        Y, cache = maxout_forward(X, step.layer, docs, is_train=True)
+        Y, cache = ops.window_maxout(X, step.layer, docs, is_train=True)
         mask = draw_mask(ops, Y.shape, rate) if step.ends else None
         if mask is not None:
             Y *= mask
@@ -182,15 +179,8 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d
                 dY = dY + d_pass
             if mask is not None:
                 dY = dY * mask
-            d_params = _gradients(step)
-            dY = backward(
-                for_kernel(ops, dY, "float32"),
-                X,
-                step.layer,
-                docs,
-                cast(Cache, cache),
-                d_params,
-            )
+            dY, d_params = for_kernel(ops, dY, "float32"), _gradients(step)
+            dY = ops.backprop_window_maxout(dY, X, step.layer, docs, cache, d_params)
         return split_docs(dY, Xs)
 
     return passes, backprop
@@ -228,7 +218,7 @@ def _convolutions(model: EncoderModel) -> list[Model]:
     return [layer for layer in model.layers if layer.name == LINEAR]
 
 
-def _gradients(step: Step) -> tuple[Array, Array, Optional[Array], Optional[Array]]:
+def _gradients(step: Step) -> Gradients:
     dW, db = gradients(step.nodes[0], ("W", "b"))
     dG, dbeta = gradients(step.nodes[1], ("G", "b")) if step.nodes[1:] else (None, None)
     return dW[:, None], db[:, None], dG, dbeta

@@ -11,7 +11,7 @@ from thinc.api import Model
 
 from ..common.nodes import find_nodes
 from ..common.types import RowLayer
-from ..compute.hashing import distinct_rows
+from ..compute.ops import distinct_rows
 from ..embed.features import attr_id
 from ..embed.find import EmbeddingTable, Part, embedding_name, rows_of
 from ..embed.unique_tokens import feature_texts

@@ -11,7 +11,7 @@ from typing import Optional
 
 import numpy
 
-from ..compute.hashing import distinct_rows
+from ..compute.ops import distinct_rows
 from .table import ATTR_NAMES, VectorTable, word_keys
 
 # An axis with less than this share of the largest variance only holds rounding errors.

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, get_current_ops, to_numpy
 
-from spacy_multihash.compute.bags import Bags, for_sums, gather_dot, gather_sum, scatter_sum
+from spacy_multihash.compute.array_ops import for_sums
+from spacy_multihash.compute.bags import Bags
 from spacy_multihash.compute.dispatch import available_kernels
+from spacy_multihash.compute.ops import operations
 from spacy_multihash.compute.threads import set_threads
 from tests.helpers.kernels import using_kernels
 
@@ -59,8 +61,9 @@ def compute(case: Case, ops: Ops) -> list[numpy.ndarray]:
     weights = None if case.bags.weights is None else ops.asarray(case.bags.weights)
     bags = case.bags._replace(rows=ops.asarray(case.bags.rows), weights=weights)
     dE: Any = ops.alloc2f(*E.shape)
-    scatter_sum(ops, dE, bags, d_vectors)
-    found = gather_sum(ops, E, bags), dE, gather_dot(ops, E, bags, d_vectors)
+    compiled = operations(ops)
+    compiled.scatter_sum(dE, bags, d_vectors)
+    found = compiled.gather_sum(E, bags), dE, compiled.gather_dot(E, bags, d_vectors)
     return [to_numpy(array) for array in found]
 
 

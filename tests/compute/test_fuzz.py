@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import NumpyOps
 
-from spacy_multihash.compute import bags, hashing, maxout
+from spacy_multihash.compute import hashing, maxout
+from spacy_multihash.compute.bags import Bags
 from spacy_multihash.compute.dispatch import NONE, available_kernels, kernels
-from spacy_multihash.compute.hash_embed import hash_embed, hash_embed_backward
+from spacy_multihash.compute.ops import operations
 from spacy_multihash.embed.rows import Symbols, hash_rows
-from spacy_multihash.encode.docs import encode_at_once
 from spacy_multihash.ner.biluo import Constraints
 from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf
 from spacy_multihash.ner.transition.rules import (
@@ -115,14 +115,14 @@ def test_layers_over_windows(draw: Draw) -> None:
     X, mask = draw.floats(N, nI), draw.one(None, draw.floats(docs.rows, nO))
     dY = draw.floats(docs.rows, nO)
     with using_kernels(NONE):
-        _, cache = maxout.forward(X, layer, docs, mask=mask, is_train=True)
+        _, cache = operations(OPS).window_maxout(X, layer, docs, mask=mask, is_train=True)
     assert cache is not None
 
     def compute() -> list[Any]:
-        Y, _ = maxout.forward(X, layer, docs, mask=mask)
+        Y, _ = operations(OPS).window_maxout(X, layer, docs, mask=mask)
         gradients = tuple(None if p is None else numpy.zeros_like(p) for p in layer.params)
         # All go back from the same pieces, as rounding may decide between two
-        dX = maxout.backward(dY, X, layer, docs, cache, gradients, mask=mask)
+        dX = operations(OPS).backprop_window_maxout(dY, X, layer, docs, cache, gradients, mask=mask)
         return [Y, dX, *(gradient for gradient in gradients if gradient is not None)]
 
     assert_all_equal_twins(compute, atol=2e-3, rtol=2e-2)
@@ -144,10 +144,10 @@ def test_encoders(draw: Draw) -> None:
     Y = numpy.concatenate([numpy.zeros((int(pad), width), "float32"), X])
     with using_kernels(NONE):
         for layer, before, after in zip(layers, padding, padding[1:], strict=False):
-            Y, _ = maxout.forward(Y, layer, maxout.Docs(lengths, before, after, pad))
+            Y, _ = operations(OPS).window_maxout(Y, layer, maxout.Docs(lengths, before, after, pad))
     for name in COMPILED:
         with using_kernels(name):
-            found = encode_at_once(X, layers, lengths, pad=pad)
+            found = operations(OPS).encode(X, layers, lengths, pad=pad)
         assert_allclose(found, Y[int(pad) :], atol=2e-2, rtol=2e-2, err_msg=name)
 
 
@@ -161,13 +161,17 @@ def test_bags(draw: Draw) -> None:
     M = U if ends is None else int(ends[-1]) if U else 0
     rows = draw.rng.integers(0, nV, (M, K), dtype="int32")
     weights = draw.one(None, draw.floats(M, K))
-    bag = bags.Bags(rows, weights, ends, draw.one(True, False))
+    bag = Bags(rows, weights, ends, draw.one(True, False))
     E, d_vectors = draw.floats(nV, W), draw.floats(U, W + 5)[:, 3 : 3 + W]
 
     def compute() -> list[Any]:
         dE = numpy.zeros_like(E)
-        bags.scatter_sum(OPS, dE, bag, d_vectors)
-        return [bags.gather_sum(OPS, E, bag), dE, bags.gather_dot(OPS, E, bag, d_vectors)]
+        operations(OPS).scatter_sum(dE, bag, d_vectors)
+        return [
+            operations(OPS).gather_sum(E, bag),
+            dE,
+            operations(OPS).gather_dot(E, bag, d_vectors),
+        ]
 
     assert_all_equal_twins(compute)
 
@@ -184,8 +188,8 @@ def test_hashes_and_lookups(draw: Draw) -> None:
 
     def compute() -> list[Any]:
         found = [layer.predict(ids), symbols.find(OPS, numpy.append(symbols.keys, ids))]
-        ngrams = hashing.hash_ngrams(ids, lengths, orders)
-        return [*found, *ngrams, *hashing.distinct_rows(matrix)]
+        ngrams = operations(OPS).hash_ngrams(ids, lengths, orders)
+        return [*found, *ngrams, *operations(OPS).distinct_rows(matrix)]
 
     assert_all_equal_twins(compute)
 
@@ -203,16 +207,18 @@ def test_hashed_columns(draw: Draw) -> None:
     with using_kernels(NONE):
         for a, (nV, num_hashes, seed) in enumerate(columns):
             layer = hash_rows(nV, attr="NORM", num_hashes=num_hashes, seed=seed)
-            bag = bags.Bags(layer.predict(numpy.ascontiguousarray(ids[:, a])))
-            expected.append(bags.gather_sum(OPS, tables[a], bag))
+            bag = Bags(layer.predict(numpy.ascontiguousarray(ids[:, a])))
+            expected.append(operations(OPS).gather_sum(tables[a], bag))
             gradients.append(numpy.zeros_like(tables[a]))
-            bags.scatter_sum(OPS, gradients[a], bag, d_vectors[:, a * W : (a + 1) * W])
-        mixed, _ = maxout.forward(numpy.hstack(expected), mix, maxout.Docs(numpy.array([U])))
+            operations(OPS).scatter_sum(gradients[a], bag, d_vectors[:, a * W : (a + 1) * W])
+        mixed, _ = operations(OPS).window_maxout(
+            numpy.hstack(expected), mix, maxout.Docs(numpy.array([U]))
+        )
     for name in COMPILED:
         with using_kernels(name):
-            vectors, rows = hash_embed(ids, tables, hashed)
+            vectors, rows = operations(OPS).hash_embed(ids, tables, hashed)
             found = [numpy.zeros_like(table) for table in tables]
-            hash_embed_backward(found, hashed, rows, d_vectors)
+            operations(OPS).backprop_hash_embed(found, hashed, rows, d_vectors)
             Y = numpy.empty_like(mixed)
             kernels.mix(ids, tables, hashed, mix, 0, U, Y)
         assert_allclose(vectors, numpy.hstack(expected), atol=1e-4, err_msg=name)

@@ -18,6 +18,7 @@ from thinc.api import chain, fix_random_seed
 from spacy_multihash.compute import gpu, maxout
 from spacy_multihash.compute.hashing import hashing_of
 from spacy_multihash.compute.maxout_norm import parameters
+from spacy_multihash.compute.ops import GpuOps, HostOps, operations
 from spacy_multihash.embed import multi_embed as multi_embed_layer
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
 from tests.helpers.kernels import using_kernels
@@ -126,10 +127,8 @@ def test_dropout_of_tables_that_are_gathered_at_once_is_that_of_the_layers(
     ids = numpy.random.default_rng(0).integers(0, 2**64, (9, 2), dtype="uint64")
     d_vectors = random_vectors(9, 12)
     results: list[list[numpy.ndarray]] = []
-    for at_once in (False, True):
-        monkeypatch.setattr(
-            multi_embed_layer, "can_hash_at_once", lambda ids, at_once=at_once: at_once
-        )
+    for ops in (HostOps(), GpuOps()):
+        monkeypatch.setattr(multi_embed_layer, "operations", lambda _, ops=ops: ops)
         fix_random_seed(3)
         vectors, backprop = model.begin_update(ids)
         backprop(d_vectors)
@@ -172,7 +171,7 @@ def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
     X, dY = random_vectors(n, 7), random_vectors(n, 5, seed=1)
     layer, docs = maxout.Layer(*parameters(model)), maxout.Docs(numpy.array([n]))
     with using_kernels("none"):
-        expected, cache = maxout.forward(X, layer, docs)
+        expected, cache = operations(X).window_maxout(X, layer, docs, is_train=True)
         _, backprop = model.begin_update(X)
         dX = backprop(dY)
     assert cache is not None

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from thinc.api import Ops, get_current_ops, to_numpy
 
-from spacy_multihash.compute.hashing import hash_ngrams
+from spacy_multihash.compute.ops import operations
 
 IDS = st.integers(0, 2**64 - 1)
 DOCS = st.lists(st.lists(IDS, max_size=14), max_size=6)
@@ -28,7 +28,7 @@ def reference(doc: list[int], orders: list[int]) -> list[int]:
 def ngrams_of(docs: list[list[int]], orders: list[int]) -> tuple[list[int], list[int]]:
     ids = get_current_ops().asarray(numpy.array(sum(docs, []), dtype="uint64"))
     lengths = numpy.array([len(doc) for doc in docs], dtype="int32")
-    ngrams, counts = hash_ngrams(ids, lengths, orders)
+    ngrams, counts = operations(ids).hash_ngrams(ids, lengths, orders)
     assert ngrams.dtype == "uint64"
     assert counts.dtype == "int32"
     return to_numpy(ngrams).tolist(), counts.tolist()
@@ -60,5 +60,5 @@ def test_docs_that_are_shorter_than_the_orders_have_none(ops: Ops, docs: list[li
 
 def test_ids_that_are_passed_in_are_not_written_to() -> None:
     ids = numpy.arange(5, dtype="uint64")
-    hash_ngrams(ids, numpy.array([5], dtype="int32"), [1, 2, 3])
+    operations(ids).hash_ngrams(ids, numpy.array([5], dtype="int32"), [1, 2, 3])
     assert ids.tolist() == [0, 1, 2, 3, 4]

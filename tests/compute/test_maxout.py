@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash import set_threads
 from spacy_multihash.compute.dispatch import available_kernels
-from spacy_multihash.compute.maxout import Docs, Layer, backward, forward
+from spacy_multihash.compute.maxout import Docs, Layer
+from spacy_multihash.compute.ops import operations
 from tests.helpers.kernels import using_kernels
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
@@ -34,11 +35,13 @@ def everything(
     kernels: str, X: numpy.ndarray, dY: numpy.ndarray, layer: Layer, docs: Docs, mask: Any
 ) -> list[Any]:
     with using_kernels(kernels):
-        Y, cache = forward(X, layer, docs, mask=mask, is_train=True)
+        Y, cache = operations(X).window_maxout(X, layer, docs, mask=mask, is_train=True)
         assert cache is not None
-        assert_array_equal(forward(X, layer, docs, mask=mask)[0], Y)
+        assert_array_equal(operations(X).window_maxout(X, layer, docs, mask=mask)[0], Y)
         gradients = [None if param is None else numpy.ones_like(param) for param in layer.params]
-        dX = backward(dY, X, layer, docs, cache, tuple(gradients), mask=mask)
+        dX = operations(X).backprop_window_maxout(
+            dY, X, layer, docs, cache, tuple(gradients), mask=mask
+        )
     return [Y, cache.which, dX, *gradients]
 
 
@@ -110,9 +113,11 @@ def test_what_is_not_finite_comes_out_as_such(kernels: str, value: float) -> Non
         layer = draw_layer(rng, 5, 3, 8, norm=False)
         relu = draw_layer(rng, 5, 1, 8, norm=False, relu=True)
         with numpy.errstate(invalid="ignore"):
-            plain, _ = forward(X, layer, Docs(numpy.array([9])))
-            rectified, _ = forward(X, relu, Docs(numpy.array([9])))
-            normed, _ = forward(X, draw_layer(rng, 5, 3, 8), Docs(numpy.array([9])))
+            plain, _ = operations(X).window_maxout(X, layer, Docs(numpy.array([9])))
+            rectified, _ = operations(X).window_maxout(X, relu, Docs(numpy.array([9])))
+            normed, _ = operations(X).window_maxout(
+                X, draw_layer(rng, 5, 3, 8), Docs(numpy.array([9]))
+            )
     sums = (layer.W.astype("float64") @ X.T.astype("float64")).max(axis=1).T
     expected = numpy.where(numpy.isnan(value), numpy.nan, numpy.sign(sums[4]) * numpy.inf)
     assert_array_equal(plain[4], expected)
@@ -130,8 +135,10 @@ def test_arrays_need_not_be_aligned() -> None:
     shifted = layer._replace(W=misaligned(layer.W), b=misaligned(layer.b))
     for kernels in available_kernels():
         with using_kernels(kernels):
-            expected = forward(X, layer, docs)[0]
-            assert_array_equal(forward(misaligned(X), shifted, docs)[0], expected)
+            expected = operations(X).window_maxout(X, layer, docs)[0]
+            assert_array_equal(
+                operations(X).window_maxout(misaligned(X), shifted, docs)[0], expected
+            )
 
 
 @pytest.mark.parametrize("kernels", available_kernels()[:-1])

@@ -5,7 +5,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 from thinc.api import Model, Ops, to_numpy
 
-from spacy_multihash.compute.hashing import hash_ngrams
+from spacy_multihash.compute.ops import operations
 from spacy_multihash.embed.ngrams import extract_ngrams
 
 LOWER, SHAPE = 66, 67
@@ -34,7 +34,8 @@ def make(*orders: int, attr: int = LOWER) -> Model:
 def test_extract_ngrams_of_the_attribute_with_lengths(ops: Ops) -> None:
     docs = [Tokens(SHAPE, ids) for ids in ([7, 8, 9], [], [7])]
     ngrams = make(1, 2, attr=SHAPE).predict(docs)
-    hashed, _ = hash_ngrams(numpy.array([7, 8, 9], "uint64"), numpy.array([3], "int32"), [1, 2])
+    ids = numpy.array([7, 8, 9], "uint64")
+    hashed, _ = operations(ids).hash_ngrams(ids, numpy.array([3], "int32"), [1, 2])
     assert to_numpy(ngrams.dataXd).tolist() == [*hashed.tolist(), 7]
     assert to_numpy(ngrams.lengths).tolist() == [5, 0, 1]
     assert ngrams.dataXd.dtype == "uint64"

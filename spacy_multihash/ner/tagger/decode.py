@@ -11,8 +11,10 @@ import numpy
 from thinc.api import to_numpy
 
 from ...common.types import Array, Decoder
-from ...compute.dispatch import kernels_for
-from ..biluo import OUTSIDE, Constraints, allowed_tags, may_follow, tag_columns
+from ...compute.ops import operations
+from ...compute.viterbi import NO_BEGIN, OUTSIDE, STARTS
+from ..biluo import OUTSIDE as OUTSIDE_TAG
+from ..biluo import Constraints, allowed_tags, may_follow, tag_columns
 
 
 def decode(
@@ -61,7 +63,7 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
     begins = (first >= columns.B.start) & (first < columns.B.stop)
     ends = (last >= columns.L.start) & (last < columns.L.stop)
     whole = (begins & ends) | (first >= columns.U.start)
-    return numpy.where(numpy.repeat(whole, lasts - firsts + 1), tags, OUTSIDE)
+    return numpy.where(numpy.repeat(whole, lasts - firsts + 1), tags, OUTSIDE_TAG)
 
 
 def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndarray:
@@ -103,39 +105,7 @@ def _viterbi(
     transitions: Optional[numpy.ndarray],
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Find the best tags (N,) of all sequences; without kernels, in a loop over tokens."""
-    kernels = kernels_for(scores)
-    if kernels is not None:
-        starts, spaces, outside = constraints
-        known = starts + 2 * spaces.view("uint8") + 4 * outside.view("uint8")  # (N,) bits
-        into = None if transitions is None else numpy.ascontiguousarray(transitions.T)
-        return kernels.viterbi(scores, into, known, lengths.astype("int64"))
-    nO = scores.shape[1]
-    steps = numpy.where(may_follow(nO), 0 if transitions is None else transitions, -numpy.inf)
-    # Sums over long sequences have thousands of scores
-    scores = numpy.where(allowed_tags(constraints, nO), scores.astype("float64"), -numpy.inf)
-    tags = numpy.empty(len(scores), dtype="int64")
-    ends = lengths.cumsum()
-    for first, end in zip((ends - lengths).tolist(), ends.tolist(), strict=True):
-        if first < end:
-            tags[first:end] = _best_path(scores[first:end], steps)
-    return tags
-
-
-def _best_path(scores: numpy.ndarray, steps: numpy.ndarray) -> list[int]:
-    """Find the best tags of a sequence of n > 0 tokens.
-
-    scores (n, nO) float64, steps (nO, nO) float64: The scores of consecutive tags, -inf if the
-        column may not follow the row.
-    """
-    allowed = steps > -numpy.inf
-    sums = numpy.where(allowed[OUTSIDE], scores[0], -numpy.inf)
-    before = []  # the best tag before each tag, from the second token on
-    for of_token in scores[1:]:
-        paths = sums[:, None] + steps
-        before.append(paths.argmax(axis=0))
-        sums = paths.max(axis=0) + of_token
-    tags = [int(numpy.where(allowed[:, OUTSIDE], sums, -numpy.inf).argmax())]
-    for of_token in reversed(before):
-        tags.append(int(of_token[tags[-1]]))
-    return tags[::-1]
+    """Find the best tags (N,) of all sequences."""
+    starts, spaces, outside = (values.view("uint8") for values in constraints)
+    known = STARTS * starts + NO_BEGIN * spaces + OUTSIDE * outside  # (N,)
+    return operations(scores).viterbi(scores, transitions, known, lengths)

@@ -18,13 +18,13 @@ and has a fallback here for machines without it. It runs on the host: a state ne
 the next state waits for them.
 """
 
-from typing import NamedTuple, Optional, cast
+from typing import Any, NamedTuple, Optional, cast
 
 import numpy
 from thinc.api import Model, get_array_module, to_numpy
 
 from ...common.types import Array
-from ...compute.dispatch import kernels_for
+from ...compute.ops import operations
 from ..biluo import Entities, as_entities
 from .rules import ANY_LABEL, NO_ACTION, NO_LABEL, Actions, Rules, valid_inside, valid_outside
 
@@ -222,10 +222,7 @@ def score_states(batch: Batch, tokens: numpy.ndarray, starts: numpy.ndarray) -> 
 
 def find_entities(batch: Batch) -> Entities:
     """Find the entities of a batch."""
-    kernels = kernels_for(batch.X)
-    if kernels is not None:
-        return Entities(*kernels.decode(*batch))
-    return _decode(batch, whole_docs(batch.rules.doc_ends), None, is_train=False)[1]
+    return Entities(*operations(batch.X).decode(_predict, *batch))
 
 
 def visit_states(batch: Batch, parts: Parts, mask: Optional[numpy.ndarray]) -> States:
@@ -233,10 +230,7 @@ def visit_states(batch: Batch, parts: Parts, mask: Optional[numpy.ndarray]) -> S
 
     mask (R, nH) float32: Dropout of the hidden layer, for each token of all parts. None for none.
     """
-    kernels = kernels_for(batch.X)
-    if kernels is not None:
-        return States(*kernels.decode(*batch, parts, mask))
-    return _decode(batch, parts, mask, is_train=True)[0]
+    return States(*operations(batch.X).decode(_visit, *batch, parts, mask))
 
 
 def whole_docs(doc_ends: numpy.ndarray) -> Parts:
@@ -250,6 +244,16 @@ def tokens_of(parts: Parts) -> tuple[numpy.ndarray, numpy.ndarray]:
     sizes = parts.ends - parts.begins
     steps = numpy.arange(sizes.sum()) - numpy.repeat(sizes.cumsum() - sizes, sizes)
     return numpy.repeat(parts.begins, sizes) + steps, steps
+
+
+def _predict(*batch: Any) -> Entities:  # noqa: ANN401 (of a Batch)
+    parts = whole_docs(batch[2].doc_ends)
+    return _decode(Batch(*batch), parts, None, is_train=False)[1]
+
+
+def _visit(*arguments: Any) -> States:  # noqa: ANN401 (of a Batch, parts and a mask)
+    *batch, parts, mask = arguments
+    return _decode(Batch(*batch), parts, mask, is_train=True)[0]
 
 
 def _decode(

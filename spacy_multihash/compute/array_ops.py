@@ -1,0 +1,340 @@
+"""Operations in plain array code, which runs with numpy and with CuPy.
+
+The compiled methods of `KernelOps` and the launches of `GpuOps` (ops.py) replace them where there
+are any, and are tested against them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
+
+import numpy
+from thinc.api import Ops, Optimizer
+from thinc.types import FloatsXd
+
+from ..common.types import Array
+from .bags import Bags
+from .hashing import MAX_HASHES, Hashing, group_seeds, hash_ngrams_of_order
+from .maxout import Cache, Docs, Gradients, Layer, centre_of, docs_between, reads_of, windows_of
+from .viterbi import best_tags
+
+
+def on_cpu(ops: Ops) -> bool:
+    """Return whether arrays are numpy's and not CuPy's."""
+    return ops.device_type == "cpu"
+
+
+def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
+    """Copy an array that compiled code refuses: with gaps, misaligned, of another type, read-only.
+
+    Any other array is returned as it is.
+    """
+    if isinstance(X, numpy.ndarray) and X.dtype == dtype and X.flags.carray:
+        return X
+    if on_cpu(ops):
+        return numpy.require(X, dtype, ["C", "W", "A"])
+    contiguous: Any = ops.as_contig
+    return contiguous(X, dtype=dtype)  # CuPy has no read-only arrays
+
+
+def for_sums(ops: Ops, X: Array) -> Array:
+    """Return the gradient of sums as kernels read it: float32, and each row contiguous."""
+    if isinstance(X, numpy.ndarray) and X.dtype == "float32" and X.flags.aligned:
+        if X.strides[1] == 4 and X.strides[0] >= 0:
+            return X  # columns of a larger array, too
+    return for_kernel(ops, X, "float32")
+
+
+class ArrayOps(Ops):
+    """thinc's Ops with the arithmetic of this package."""
+
+    # Rows of tables
+
+    def hash_rows(self, ids: Array, nV: int, num_hashes: int, seed: int) -> Array:
+        """Hash ids (M,) uint64 to rows (M, num_hashes) int32 of a table of nV rows."""
+        groups = [self.hash(ids, of_group) for of_group in group_seeds(seed, num_hashes)]
+        words = self.xp.hstack(groups)[:, :num_hashes] % self.xp.uint32(nV)
+        return words.view("int32")  # rows are below 2**31
+
+    def look_up(self, ids: Array, keys: Array, row_of: Array) -> Array:
+        """Find the rows (M,) int32 of ids (M,) uint64 among ascending keys (V,), 0 for none."""
+        at = self.xp.searchsorted(keys, ids)
+        at[at == len(keys)] = 0  # past the last key: any key differs
+        return self.xp.where(keys[at] == ids, row_of[at], self.xp.int32(0))
+
+    def hash_ngrams(
+        self, ids: Array, lengths: numpy.ndarray, orders: Sequence[int]
+    ) -> tuple[Array, numpy.ndarray]:
+        """Hash all n-grams of a batch of docs; none goes beyond the end of its doc.
+
+        An n-gram of order 1 has the id of its token. For n >= 2 its id is the first 64 bits of
+        MurmurHash3 x64 128-bit, with seed 0, of the 8 * n bytes of its tokens' ids, little-endian.
+        No string is ever built. The seed is the same for all models, so that one dictionary of
+        n-grams serves them all; the seeds of hash_rows differ.
+
+        ids (N,) uint64 of all tokens, lengths (B,) int32 of the docs, in the memory of the CPU
+        -> n-gram ids (M,) uint64, and the number of n-grams of each doc (B,) int32, in the memory
+        of the CPU. The ids are ordered by doc, first token and order, so that a run of them is a
+        stretch of text.
+
+        orders (Sequence[int]): Numbers of tokens of the n-grams, ascending.
+        """
+        of_orders = numpy.array(orders, dtype="int32")
+        left = numpy.repeat(lengths.cumsum(), lengths) - numpy.arange(len(ids))  # to the doc's end
+        fits = self.xp.asarray(left[:, None] >= of_orders)  # (N, number of orders)
+        hashed = self.xp.zeros(fits.shape, dtype="uint64")
+        for column, order in zip(hashed.T, orders, strict=True):
+            ngrams = ids if order == 1 else hash_ngrams_of_order(self.xp, ids, order)
+            column[: len(ngrams)] = ngrams
+        return hashed[fits], count_ngrams(lengths, of_orders)
+
+    def distinct_rows(self, ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Group equal rows: ids (N, C) uint64 -> first of each group (U,), groups of rows (N,)."""
+        _, first, group_of = numpy.unique(ids, axis=0, return_index=True, return_inverse=True)
+        order = first.argsort()  # by first occurrence, so that unique rows keep their order
+        return first[order], order.argsort()[group_of.reshape(-1)].astype("int32")
+
+    # Sums of rows
+
+    def gather_sum(self, E: Array, bags: Bags, out: Optional[Array] = None) -> Array:
+        """Sum the rows of each token: E (nV, W) float32 -> vectors (U, W) float32.
+
+        out (Optional[Array]): Where to write the vectors; it may be columns of a larger array.
+        """
+        vectors: Array = self.alloc2f(len(bags.rows), E.shape[1])  # of symbols
+        for k, rows in enumerate(bags.rows.T):
+            vectors += E[rows] if bags.weights is None else E[rows] * bags.weights[:, k : k + 1]
+        if bags.ends is not None:
+            sums: Array = self.alloc2f(bags.num_tokens, E.shape[1])
+            self.scatter_add(sums, self._owners(bags), vectors)
+            vectors = sums * self._shares(bags)
+        if out is None:
+            return vectors
+        out[:] = vectors
+        return out
+
+    def scatter_sum(self, dE: Array, bags: Bags, d_vectors: Array) -> None:
+        """Add each token's gradient, (U, W), to the gradients of its rows, dE (nV, W).
+
+        On the CPU, the gradients of a row add up in the order of the tokens, whatever the threads.
+        """
+        d_symbols = self._of_symbols(bags, d_vectors)
+        for k, rows in enumerate(bags.rows.T):
+            d_rows = d_symbols if bags.weights is None else d_symbols * bags.weights[:, k : k + 1]
+            self.scatter_add(
+                dE, for_kernel(self, rows, "int32"), for_kernel(self, d_rows, "float32")
+            )
+
+    def gather_dot(self, E: Array, bags: Bags, d_vectors: Array) -> Array:
+        """Compute the gradient of the weights (M, K) from the gradient of the vectors (U, W)."""
+        d_weights: Array = self.alloc2f(*bags.rows.shape)
+        d_symbols = self._of_symbols(bags, d_vectors)
+        for k, rows in enumerate(bags.rows.T):
+            d_weights[:, k] = self.xp.einsum("nd,nd->n", E[rows], d_symbols)
+        return d_weights
+
+    def hash_embed(
+        self, ids: Array, tables: Sequence[Array], hashing: Hashing
+    ) -> tuple[Array, Array]:
+        """Hash the ids of A columns, and add up their rows.
+
+        ids (U, A) uint64 contiguous, tables A arrays (nV, W) float32 -> vectors (U, A * W) float32;
+        and for the backward pass, rows (U, A, 16) int32.
+        """
+        (U, A), W = ids.shape, tables[0].shape[1]
+        vectors = self.alloc2f(U, A * W)
+        rows = self.xp.zeros((U, A, MAX_HASHES), dtype="int32")
+        for a, (E, (nV, K, seed)) in enumerate(zip(tables, hashing.columns, strict=True)):
+            column = self.xp.ascontiguousarray(ids[:, a])
+            rows[:, a, :K] = self.hash_rows(column, nV, K, seed)
+            self.gather_sum(E, Bags(rows[:, a, :K]), vectors[:, a * W : (a + 1) * W])
+        return vectors, rows
+
+    def backprop_hash_embed(
+        self, gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
+    ) -> None:
+        """Add the gradient of each vector to the gradients of its rows.
+
+        rows (U, A, 16) int32, d_vectors (U, A * W) float32 -> gradients, A arrays (nV, W).
+        """
+        W = gradients[0].shape[1]
+        for a, (dE, (_, K, _)) in enumerate(zip(gradients, hashing.columns, strict=True)):
+            self.scatter_sum(dE, Bags(rows[:, a, :K]), d_vectors[:, a * W : (a + 1) * W])
+
+    def _of_symbols(self, bags: Bags, d_vectors: Array) -> Array:
+        """Give each symbol the gradient of its token's vector, (M, W)."""
+        if bags.ends is None:
+            return d_vectors
+        return (d_vectors * self._shares(bags))[self._owners(bags)]
+
+    def _owners(self, bags: Bags) -> Array:
+        """List the token of each symbol, (M,) int32."""
+        lengths: Array = bags.lengths()
+        return self.asarray1i(numpy.repeat(numpy.arange(len(lengths)), lengths))  # type: ignore[arg-type]
+
+    def _shares(self, bags: Bags) -> Array:
+        """Return 1 / the number of symbols for means, 1 for sums: (U, 1) float32."""
+        lengths = bags.lengths().clip(1) if bags.mean else numpy.ones(bags.num_tokens)
+        shares: Array = (1 / lengths)[:, None]
+        return self.asarray(shares, dtype="float32")
+
+    # Layers of several steps, in prediction
+
+    def mix_hashed(
+        self, ids: Array, tables: Sequence[Array], hashing: Hashing, layer: Layer
+    ) -> Array:
+        """Embed tokens by A hashed columns, and mix the columns: ids (N, A) uint64 -> (N, nO)."""
+        return self._mix(self.hash_embed(ids, tables, hashing)[0], layer)
+
+    def mix_bags(self, tables: Sequence[Array], bags: Sequence[Bags], layer: Layer) -> Array:
+        """Sum the rows of U tokens in each column, and mix the columns -> (U, nO) float32."""
+        return self._mix(self.sum_columns(tables, bags), layer)
+
+    def sum_columns(self, tables: Sequence[Array], bags: Sequence[Bags]) -> Array:
+        """Sum the rows of U tokens in each column, side by side -> (U, the tables' width)."""
+        ends = numpy.cumsum([E.shape[1] for E in tables]).tolist()
+        vectors: Array = self.xp.empty((bags[0].num_tokens, ends[-1]), dtype="float32")
+        for E, of_column, end in zip(tables, bags, ends, strict=True):
+            self.gather_sum(E, of_column, vectors[:, end - E.shape[1] : end])
+        return vectors
+
+    def encode(
+        self, X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool
+    ) -> Array:
+        """Compute all layers of an encoder: X (N, nI) float32 -> Y (N, nO) float32.
+
+        lengths (D,) int64: The numbers of tokens of the docs.
+        pad (bool): Whether docs have padding around them as in spaCy's encoder, instead of zeros.
+        """
+        if pad:
+            X = self.xp.concatenate([self.alloc2f(1, X.shape[1]), X])
+        for layer, docs in zip(layers, docs_between(layers, lengths, pad=pad), strict=True):
+            X, _ = self.window_maxout(X, layer, docs)
+        return X[1:] if pad else X
+
+    def _mix(self, vectors: Array, layer: Layer) -> Array:
+        return self.window_maxout(vectors, layer, Docs(numpy.array([len(vectors)])))[0]
+
+    # Maxout over windows: the formula is in maxout.py
+
+    def window_maxout(
+        self,
+        X: Array,
+        layer: Layer,
+        docs: Docs,
+        *,
+        mask: Optional[Array] = None,
+        is_train: bool = False,
+    ) -> tuple[Array, Optional[Cache]]:
+        """Compute a layer: X (N, nI) float32 contiguous -> Y (M, nO), and a cache in training.
+
+        mask (Optional[Array]): Of dropout, (M, nO).
+        """
+        windows = windows_of(self.xp, X, reads_of(docs, layer))
+        Y, cache = self._largest(windows, layer)
+        if mask is not None:
+            Y *= mask
+        if layer.residual:
+            Y += centre_of(windows, X.shape[1])
+        return Y, cache if is_train else None
+
+    def backprop_window_maxout(
+        self,
+        dY: Array,
+        X: Array,
+        layer: Layer,
+        docs: Docs,
+        cache: Cache,
+        gradients: Gradients,
+        *,
+        mask: Optional[Array] = None,
+    ) -> Array:
+        """Compute dX (N, nI) from dY (M, nO) float32 contiguous. Adds to the gradients of `params`.
+
+        Sums over rows are taken in an order that doesn't depend on threads.
+        """
+        d_inner = dY if mask is None else dY * mask
+        dW, db, dG, dbeta = gradients
+        if dG is not None:
+            dG += (d_inner * cache.Xhat).sum(axis=0)
+            dbeta += d_inner.sum(axis=0)
+        d_sums = self._backprop_largest(d_inner, layer, cache)
+        reads = reads_of(docs, layer)
+        dW += (d_sums.T @ windows_of(self.xp, X, reads)).reshape(dW.shape)
+        db += d_sums.sum(axis=0).reshape(db.shape)
+        d_windows = d_sums @ layer.W.reshape(d_sums.shape[1], -1)
+        if layer.residual:
+            centre_of(d_windows, X.shape[1])[:] += dY
+        if layer.window == 0:
+            return d_windows
+        dX = self.xp.zeros((len(X) + 1, X.shape[1]), dtype="float32")
+        rows = self.xp.asarray((reads % len(dX)).ravel(), dtype="int32")
+        self.scatter_add(dX, rows, d_windows.reshape(len(rows), X.shape[1]))
+        return dX[:-1]
+
+    def _largest(self, windows: Array, layer: Layer) -> tuple[Array, Cache]:
+        """Compute the normalized largest pieces: windows (M, S * nI) -> (M, nO)."""
+        xp, (nO, nP, columns) = self.xp, layer.W.shape
+        sums = windows @ layer.W.reshape(nO * nP, columns).T + layer.b.reshape(-1)
+        sums = sums.reshape(len(windows), nO, nP)
+        Y, which = sums.max(axis=2), sums.argmax(axis=2).astype("uint8")
+        if layer.relu:
+            which = (Y > 0).astype("uint8")
+            Y = xp.maximum(Y, 0)
+        if layer.G is None:
+            return Y, Cache(which, None, None)
+        centred = Y - Y.mean(axis=1, keepdims=True)
+        scale = 1 / xp.sqrt((centred**2).mean(axis=1) + numpy.float32(1e-8))
+        Xhat = centred * scale[:, None]
+        return Xhat * layer.G + layer.beta, Cache(which, Xhat, scale)
+
+    def _backprop_largest(self, d: Array, layer: Layer, cache: Cache) -> Array:
+        """Go back through the norm to the sums: d (M, nO) -> (M, nO * nP)."""
+        (nO, nP, _), (which, Xhat, scale) = layer.W.shape, cache
+        if layer.G is not None:
+            d = d * layer.G
+            share = (d * Xhat).mean(axis=1, keepdims=True)
+            d = (d - d.mean(axis=1, keepdims=True) - Xhat * share) * scale[:, None]  # type: ignore[index]
+        if layer.relu:
+            d = d * which
+        pieces = self.xp.arange(nP)
+        is_largest = self.xp.ones((1, 1, 1), bool) if nP == 1 else which[:, :, None] == pieces
+        return (d[:, :, None] * is_largest).reshape(len(d), nO * nP)
+
+    # Decoders
+
+    def viterbi(
+        self,
+        scores: numpy.ndarray,
+        transitions: Optional[numpy.ndarray],
+        known: numpy.ndarray,
+        lengths: numpy.ndarray,
+    ) -> numpy.ndarray:
+        """Find the best tags (N,) int64 of all sequences: see `viterbi.best_tags`."""
+        return best_tags(scores, transitions, known, lengths)
+
+    def decode(self, array_code: Callable[..., Any], *batch: Any) -> Any:  # noqa: ANN401
+        """Take the best actions of spaCy's recognizer, token by token.
+
+        array_code (Callable): What computes where there's no kernel. It's a part of the recognizer,
+            as it needs its rules.
+        batch: The arguments of `array_code`, and of the kernel `decode`.
+        """
+        return array_code(*batch)
+
+    # Training
+
+    def adam_step(
+        self,
+        optimizer: Optimizer,
+        key: tuple[int, str],
+        weights: FloatsXd,
+        gradient: FloatsXd,
+        lr_scale: float,
+    ) -> tuple[FloatsXd, FloatsXd]:
+        """Take a step of Adam in place, set the gradient to 0, and return both."""
+        return Optimizer.__call__(optimizer, key, weights, gradient, lr_scale=lr_scale)
+
+
+def count_ngrams(lengths: numpy.ndarray, orders: numpy.ndarray) -> numpy.ndarray:
+    """Count the n-grams of each doc, (B,) int32."""
+    return (lengths[:, None] - orders + 1).clip(0).sum(axis=1).astype("int32")
