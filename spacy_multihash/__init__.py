@@ -31,7 +31,6 @@ _NAMES = {
         "build_multi_hash_embed_v1",
         "build_multi_weighted_hash_embed_v1",
     ],
-    "embed.find": ["find_tables", "find_weighted"],
     "encode.architectures": ["build_iterated_dilated_encoder_v1", "build_maxout_window_encoder_v1"],
     "encode.iterated_dilated_encoder": ["effective_input_width"],
     "inspection.importance": ["Ranking", "symbol_importance"],
@@ -52,6 +51,7 @@ _NAMES = {
         "encoder_from_spacy",
         "encoder_to_spacy",
     ],
+    "tables.find": ["find_tables", "find_weighted"],
     "tables.set_tables": ["set_tables"],
     "tables.tables": [
         "Table",

@@ -20,8 +20,6 @@ from .embed.architectures import build_multi_hash_embed_v1 as build_multi_hash_e
 from .embed.architectures import (
     build_multi_weighted_hash_embed_v1 as build_multi_weighted_hash_embed_v1,
 )
-from .embed.find import find_tables as find_tables
-from .embed.find import find_weighted as find_weighted
 from .encode.architectures import (
     build_iterated_dilated_encoder_v1 as build_iterated_dilated_encoder_v1,
 )
@@ -45,6 +43,8 @@ from .pipelines.weights import embed_from_spacy as embed_from_spacy
 from .pipelines.weights import embed_to_spacy as embed_to_spacy
 from .pipelines.weights import encoder_from_spacy as encoder_from_spacy
 from .pipelines.weights import encoder_to_spacy as encoder_to_spacy
+from .tables.find import find_tables as find_tables
+from .tables.find import find_weighted as find_weighted
 from .tables.set_tables import set_tables as set_tables
 from .tables.tables import Table as Table
 from .tables.tables import Tables as Tables

@@ -9,13 +9,10 @@ from .compute.hashing import (
 )
 from .compute.maxout_norm import MaxoutNorm
 from .compute.ops import distinct_rows
-from .embed.embed_docs import require_vectors
-from .embed.multi_embed import multi_embed
-from .embed.ngrams import extract_ngrams, ngram_name
+from .embed.embeddings import TableEmbed, multi_embed, unit_importance, weighted_embed
 from .embed.rows import MAX_ROWS, UNKNOWN_ROW, Symbols, hash_rows, lookup_rows
-from .embed.table_embed import TableEmbed
-from .embed.weighted_embed import unit_importance, weighted_embed
-from .embed.with_token_types import with_token_types
+from .embed.static_vectors import require_vectors
+from .embed.unique_tokens import with_token_types
 from .encode.iterated_dilated_encoder import (
     IteratedDilatedEncoder,
     begin_passes,
@@ -23,6 +20,7 @@ from .encode.iterated_dilated_encoder import (
 )
 from .encode.maxout_window_encoder import MaxoutWindowEncoder
 from .ner.tagger.token_tagger import token_tagger
+from .textcat.ngrams import extract_ngrams, ngram_name
 
 __all__ = [
     "MAX_ROWS",

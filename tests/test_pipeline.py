@@ -21,7 +21,7 @@ from thinc.api import Config, Model
 
 from spacy_multihash import build_multi_embed_v1, build_multi_hash_embed_v1, find_tables, set_tables
 from spacy_multihash.common.nodes import find_nodes
-from spacy_multihash.embed.find import rows_of
+from spacy_multihash.tables.find import rows_of
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import CALLBACK, small_config, write_corpus
 from tests.helpers.several_vectors import save_floret

@@ -8,13 +8,13 @@ from typing import Literal, Optional
 
 import typer
 
-from ..embed.find import embedding_name
 from ..inspection.importance import (
     EmbeddingImportance,
     Ranking,
     SymbolImportance,
     symbol_importance,
 )
+from ..tables.find import embedding_name
 from ._shards import Shards
 from ._util import (
     AS_JSON,

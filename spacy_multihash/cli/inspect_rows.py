@@ -12,7 +12,6 @@ from spacy.training.initialize import init_vocab
 from spacy.util import registry
 
 from ..common.registered import INIT_TABLES, SET_ATTR
-from ..embed.find import EmbeddingTable, component_models, find_tables
 from ..inspection.rows import (
     Size,
     TableReport,
@@ -24,6 +23,7 @@ from ..inspection.rows import (
     model_size,
 )
 from ..inspection.symbols import DocSymbols
+from ..tables.find import EmbeddingTable, component_models, find_tables
 from ._shards import Shards
 from ._util import (
     AS_JSON,

@@ -95,22 +95,34 @@ class ArrayOps(Ops):
 
     # Sums of rows
 
-    def gather_sum(self, E: Array, bags: Bags, out: Optional[Array] = None) -> Array:
-        """Sum the rows of each token: E (nV, W) float32 -> vectors (U, W) float32.
+    def check_rows(self, layer: str, rows: Array, nV: int) -> None:
+        """Raise IndexError for a row outside of a table; kernels check while they read."""
+        if not rows.size:
+            return
+        asked = int(rows.view("uint32").max())  # negative rows are large: a single pass
+        asked -= 2**32 * (asked >= 2**31)
+        if not 0 <= asked < nV:
+            raise IndexError(
+                f"Layer '{layer}' has {nV} rows (0 to {nV - 1}), but was asked for row {asked}. "
+                "The layer before it maps to more rows than the table has: build both with the "
+                "same number of rows."
+            )
 
-        out (Optional[Array]): Where to write the vectors; it may be columns of a larger array.
-        """
-        vectors: Array = self.alloc2f(len(bags.rows), E.shape[1])  # of symbols
+    def gather_sum(self, E: Array, bags: Bags) -> Array:
+        """Sum the rows of each token: E (nV, W) float32 -> vectors (U, W) float32."""
+        of_symbols: Array = self.alloc2f(len(bags.rows), E.shape[1])
         for k, rows in enumerate(bags.rows.T):
-            vectors += E[rows] if bags.weights is None else E[rows] * bags.weights[:, k : k + 1]
-        if bags.ends is not None:
-            sums: Array = self.alloc2f(bags.num_tokens, E.shape[1])
-            self.scatter_add(sums, self._owners(bags), vectors)
-            vectors = sums * self._shares(bags)
-        if out is None:
-            return vectors
-        out[:] = vectors
-        return out
+            of_symbols += E[rows] if bags.weights is None else E[rows] * bags.weights[:, k : k + 1]
+        if bags.ends is None:
+            return of_symbols
+        sums: Array = self.alloc2f(bags.num_tokens, E.shape[1])
+        self.scatter_add(sums, self._owners(bags), of_symbols)
+        return sums * self._shares(bags)
+
+    def sum_columns(self, tables: Sequence[Array], bags: Sequence[Bags]) -> Array:
+        """Sum the rows of U tokens in each column, side by side -> (U, the tables' width)."""
+        sums = [self.gather_sum(*of_column) for of_column in zip(tables, bags, strict=True)]
+        return sums[0] if len(sums) == 1 else self.xp.hstack(sums)
 
     def scatter_sum(self, dE: Array, bags: Bags, d_vectors: Array) -> None:
         """Add each token's gradient, (U, W), to the gradients of its rows, dE (nV, W).
@@ -140,14 +152,12 @@ class ArrayOps(Ops):
         ids (U, A) uint64 contiguous, tables A arrays (nV, W) float32 -> vectors (U, A * W) float32;
         and for the backward pass, rows (U, A, 16) int32.
         """
-        (U, A), W = ids.shape, tables[0].shape[1]
-        vectors = self.alloc2f(U, A * W)
-        rows = self.xp.zeros((U, A, MAX_HASHES), dtype="int32")
+        vectors, rows = [], self.xp.zeros((*ids.shape, MAX_HASHES), dtype="int32")
         for a, (E, (nV, K, seed)) in enumerate(zip(tables, hashing.columns, strict=True)):
-            column = self.xp.ascontiguousarray(ids[:, a])
-            rows[:, a, :K] = self.hash_rows(column, nV, K, seed)
-            self.gather_sum(E, Bags(rows[:, a, :K]), vectors[:, a * W : (a + 1) * W])
-        return vectors, rows
+            of_column = self.hash_rows(self.xp.ascontiguousarray(ids[:, a]), nV, K, seed)
+            vectors.append(self.gather_sum(E, Bags(of_column)))
+            rows[:, a, :K] = of_column
+        return self.xp.hstack(vectors), rows
 
     def backprop_hash_embed(
         self, gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
@@ -180,22 +190,20 @@ class ArrayOps(Ops):
     # Layers of several steps, in prediction
 
     def mix_hashed(
-        self, ids: Array, tables: Sequence[Array], hashing: Hashing, layer: Layer
+        self, ids: numpy.ndarray, tables: Sequence[Array], hashing: Hashing, layer: Layer
     ) -> Array:
-        """Embed tokens by A hashed columns, and mix the columns: ids (N, A) uint64 -> (N, nO)."""
-        return self._mix(self.hash_embed(ids, tables, hashing)[0], layer)
+        """Embed tokens by A hashed columns, and mix the columns: ids (N, A) uint64 -> (N, nO).
+
+        ids: In the memory of the CPU. Equal tokens are embedded once.
+        """
+        first, unique_of = self.distinct_rows(ids)
+        unique: Array = self.asarray(ids[first], dtype="uint64")
+        vectors, _ = self.hash_embed(unique, tables, hashing)
+        return self._mix(vectors, layer)[self.xp.asarray(unique_of)]
 
     def mix_bags(self, tables: Sequence[Array], bags: Sequence[Bags], layer: Layer) -> Array:
         """Sum the rows of U tokens in each column, and mix the columns -> (U, nO) float32."""
         return self._mix(self.sum_columns(tables, bags), layer)
-
-    def sum_columns(self, tables: Sequence[Array], bags: Sequence[Bags]) -> Array:
-        """Sum the rows of U tokens in each column, side by side -> (U, the tables' width)."""
-        ends = numpy.cumsum([E.shape[1] for E in tables]).tolist()
-        vectors: Array = self.xp.empty((bags[0].num_tokens, ends[-1]), dtype="float32")
-        for E, of_column, end in zip(tables, bags, ends, strict=True):
-            self.gather_sum(E, of_column, vectors[:, end - E.shape[1] : end])
-        return vectors
 
     def encode(
         self, X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool

@@ -5,6 +5,7 @@ A layer's forward function is a formula, and asks `operations(model.ops)` to com
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any, Optional, Union
 
 import numpy
@@ -153,12 +154,25 @@ class KernelOps(ArrayOps, NumpyOps):
 
     # Sums of rows
 
-    def gather_sum(self, E: Array, bags: Bags, out: Optional[Array] = None) -> Array:
+    def check_rows(self, layer: str, rows: Array, nV: int) -> None:
+        """Do nothing: each kernel checks the rows that it reads."""
+
+    def gather_sum(self, E: Array, bags: Bags) -> Array:
         """Sum the rows of each token: E (nV, W) float32 -> vectors (U, W) float32."""
-        U = bags.num_tokens
-        sums: Array = numpy.empty((U, E.shape[1]), dtype="float32") if out is None else out
-        in_parts(lambda first, last: kernels.gather_sum(E, bags, first, last, sums), U)
-        return sums
+        return self.sum_columns([E], [bags])
+
+    def sum_columns(self, tables: Sequence[Array], bags: Sequence[Bags]) -> Array:
+        """Sum the rows of U tokens in each column, side by side -> (U, the tables' width)."""
+        ends = list(accumulate(E.shape[1] for E in tables))
+        vectors: Array = numpy.empty((bags[0].num_tokens, ends[-1]), dtype="float32")
+
+        def compute(first: int, last: int) -> None:
+            for E, of_column, end in zip(tables, bags, ends, strict=True):
+                out = vectors[:, end - E.shape[1] : end]
+                kernels.gather_sum(E, of_column, first, last, out)
+
+        in_parts(compute, len(vectors))
+        return vectors
 
     def scatter_sum(self, dE: Array, bags: Bags, d_vectors: Array) -> None:
         """Add the gradient of each token's vector to the gradients of its rows.
@@ -209,7 +223,7 @@ class KernelOps(ArrayOps, NumpyOps):
     # Layers of several steps, in prediction
 
     def mix_hashed(
-        self, ids: Array, tables: Sequence[Array], hashing: Hashing, layer: Layer
+        self, ids: numpy.ndarray, tables: Sequence[Array], hashing: Hashing, layer: Layer
     ) -> Array:
         """Embed tokens by hashed columns, and mix the columns; each unique token once a thread."""
         Y: Array = numpy.empty((len(ids), len(layer.W)), dtype="float32")

@@ -10,13 +10,11 @@ from ..common.checks import check_length, setting_error
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seeds, importance_seed
 from ..vectors.meta_vectors import MetaVectors
-from .bags import Reduce
 from .embed_docs import embed_docs
+from .embeddings import IMPORTANCE_ROWS, REMOVED_SETTINGS, Reduce, TableEmbed, weighted_layer
 from .features import Attrs, attr_names
-from .read_vectors import check_settings, read_vectors
 from .rows import hash_rows, lookup_rows
-from .table_embed import TableEmbed
-from .weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_layer
+from .static_vectors import check_settings, read_vectors
 
 _WHERE = "Embedding layer"  # in messages
 

@@ -1,35 +1,31 @@
 """The embedding of docs, built from the layers of their attributes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Optional, Union, cast, get_args
+from typing import Any, Optional, Union, cast, get_args
 
-import numpy
-from spacy.attrs import ORTH
+from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
-from spacy.vocab import Vocab
-from thinc.api import Dropout, Model, chain, concatenate, ragged2list, with_array
+from thinc.api import Model, Ops, chain, concatenate, list2ragged, ragged2list, with_array
+from thinc.layers.chain import forward as forward_chain
 from thinc.layers.dropout import forward as thinc_dropout
-from thinc.types import Floats2d, Ragged
+from thinc.types import Floats2d, Ints2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
-from ..common.nodes import Pinned, bound
+from ..common.nodes import Pinned, bound, no_backprop
 from ..common.registered import META_VECTORS
-from ..common.types import AttrLayer, DocLike, DocsLayer
-from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm
-from .bags import Reduce, embed_bags, embed_columns
-from .embed_at_once import forward as embed_at_once
-from .embed_at_once import forward_columns
+from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer, SymbolColumn
+from ..compute.maxout import Layer
+from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm, parameters
+from ..compute.ops import operations
+from .embeddings import Reduce, embed_bags, is_hashed, multi_embed, read_columns
 from .features import attr_id, parse_feature
-from .multi_embed import multi_embed
-from .read_vectors import NAME as READ_VECTORS
-from .read_vectors import key_attrs_in, keys_of
-from .unique_tokens import Column, UniqueTokens
+from .static_vectors import READ_VECTORS, key_attrs_in, keys_of, require_vectors, static_attrs
+from .unique_tokens import Column, UniqueTokens, VectorAttrs, with_token_types
 from .vector_tables import VOCAB
-from .with_token_types import VectorAttrs, with_token_types
 
-FLORET = "floret"  # the mode of spaCy's tables of n-grams
+EMBED_COLUMNS = "embed_columns"
 
 
 def embed_docs(
@@ -86,7 +82,7 @@ def embed_docs(
         for layer, is_bag in zip(layers, with_bags, strict=True)
     ]
     tables = multi_embed(*symbol_layers, dropout=0.0 if table_dropout else None)
-    embed = embed_columns(tables, columns, with_bags)
+    embed = extract_columns(tables, columns, with_bags)
     pinned = {
         **pinned,
         **_pinned_bags(with_bags, reduce=reduce, count_repeats=count_repeats),
@@ -105,26 +101,26 @@ def embed_docs(
     mixed: list[Model] = [*symbol_layers, *([] if vectors is None else [vectors])]
     has_width = all(layer.has_dim("nO") for layer in mixed)
     nI = sum(layer.get_dim("nO") for layer in mixed) if has_width else None
-    mixed_columns = chain(embed, with_array(MaxoutNorm(width, nI, nP=maxout_pieces)))
+    mix = MaxoutNorm(width, nI, nP=maxout_pieces)
     if vectors is None:
-        settings = (tuple(columns), tuple(with_bags))
-        mixed_columns._func = bound(forward_columns, *settings, mixed_columns._func)
-    drop: Model[Ragged, Ragged] = Dropout(dropout)
-    drop._func = forward_dropout
+        mixed_columns = mix_columns(embed, mix, columns, with_bags)
+    else:
+        mixed_columns = cast(DocsLayer, chain(embed, with_array(mix)))
     model = chain(
         with_token_types(
-            cast(DocsLayer, mixed_columns),
+            mixed_columns,
             width,
             attrs=[column for column in columns if isinstance(column, int)],
             features=[feature for feature in features if feature is not None],
             vector_attrs=vector_attrs,
             names=names,
+            # Hashing is faster than looking for equal features
+            in_prediction=vectors is not None or not all(map(is_hashed, layers)) or any(features),
         ),
-        drop,
+        dropout_tokens(dropout),
         ragged2list(),
     )
     model.name = name
-    model._func = bound(embed_at_once, model._func)
     # The root is loaded first: it rejects weights of other settings before any node loads them.
     for setting, values in pinned.items():
         model.attrs[setting] = Pinned(list(values))
@@ -164,84 +160,144 @@ def _pinned_bags(with_bags: list[bool], **settings: Union[str, bool]) -> dict[st
     }
 
 
-# Static vectors, and dropout
+# Columns of unique tokens
 
 
-def static_attrs(vocab: Vocab) -> list[int]:
-    """List the attribute by which the vocab's own table finds vectors."""
-    return [getattr(vocab.vectors, "attr", ORTH)]
+def extract_columns(
+    layer: AttrsLayer, columns: Sequence[Column], with_bags: Sequence[bool]
+) -> DocsLayer:
+    """Read the columns of unique tokens, and embed them.
 
+    Columns with a single symbol per token are (U,) uint64. The others are Ragged: (M,) uint64 with
+    lengths (U,) int32.
 
-def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
-    """Make spaCy's StaticVectors layer raise an error if there are no vectors to read.
+    unique tokens, U of them -> vectors (U, nO) float32, with the length U.
 
-    Without this check, initializing without vectors would set the vector width to 0, and
-    initializing with vectors would fail later. Unknown symbols get zeros from floret tables too.
-    Returns the layer itself, with its `init` and its forward function replaced.
-
-    Raises ValueError at initialization and in each call if the vocab of the docs has no vectors.
+    layer (AttrsLayer): Takes the list of columns, or ids (U, A) without bags, and gives (U, nO).
+    columns (Sequence[Column]): Ids of attributes, and names of features.
+    with_bags (Sequence[bool]): For each column, whether a token may have several symbols.
     """
-    static_vectors.init = partial(init_vectors, static_vectors.init)
-    static_vectors._func = bound(forward_vectors, static_vectors._func)
-    return static_vectors
+    if not any(with_bags):
+        extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(list(columns)))
+        to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
+        return chain(extract, to_ragged, with_array(layer))  # type: ignore[misc]
+    settings = (tuple(columns), tuple(with_bags))
+    return Model(
+        EMBED_COLUMNS, bound(forward, *settings), init=partial(init, *settings), layers=[layer]
+    )
 
 
-def forward_vectors(
-    embed_vectors: Callable,
-    model: Model[list[DocLike], Ragged],
-    docs: list[DocLike],
+def forward(
+    columns: Sequence[Column],
+    with_bags: Sequence[bool],
+    model: DocsLayer,
+    unique: list[DocLike],
     is_train: bool,
 ) -> tuple[Ragged, Callable]:
-    """Embed the vectors, with zeros for symbols whose string isn't in the vocab.
+    """Read all columns, and embed them."""
+    (layer,), (tokens,) = model.layers, unique
+    symbols = read_symbols(columns, with_bags, model.ops, tokens)
+    vectors, backprop_vectors = layer(symbols, is_train)
 
-    A floret table would look up the string and raise KeyError. Only predictions see them.
-    """
-    if not docs:
-        return embed_vectors(model, docs, is_train)
-    vocab = docs[0].vocab
-    if not vocab.vectors.shape[1]:
-        raise ValueError(
-            "The model reads static vectors, but the vocab of the docs has none. Load the pipeline "
-            "with its vectors, source the component into a pipeline that has them, and make docs "
-            "by the pipeline's own nlp.make_doc."
-        )
-    if getattr(vocab.vectors, "mode", None) != FLORET:
-        return embed_vectors(model, docs, is_train)
-    if vocab.vectors.strings is not vocab.strings:  # in a copy, or in another process
-        vocab.vectors.strings = vocab.strings
-    if is_train:
-        return embed_vectors(model, docs, is_train)
-    attr = vocab.vectors.attr
-    ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
-    unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
-    if not unknown.any():
-        return embed_vectors(model, docs, is_train)
-    ids[unknown] = 0
-    vectors, backprop = embed_vectors(model, [UniqueTokens(ids[:, None], [attr], vocab)], is_train)
-    vectors.data[model.ops.xp.asarray(unknown)] = 0
-    return Ragged(vectors.data, model.ops.asarray1i([len(doc) for doc in docs])), backprop
+    def backprop(d_vectors: Ragged) -> list[DocLike]:
+        backprop_vectors(cast(Floats2d, d_vectors.dataXd))
+        return []
+
+    return Ragged(vectors, model.ops.asarray1i([len(tokens)])), backprop
 
 
-def init_vectors(
-    init: Callable,
-    model: Model[list[DocLike], Ragged],
+def init(
+    columns: Sequence[Column],
+    with_bags: Sequence[bool],
+    model: DocsLayer,
     X: Optional[list[DocLike]] = None,
     Y: Optional[Ragged] = None,
 ) -> None:
-    """Check the vectors, then initialize."""
-    if X and not X[0].vocab.vectors.shape[1]:
-        raise ValueError(
-            "Static vectors were asked for (include_static_vectors = true), but the vocab has "
-            "none. Name a pipeline or folder with vectors in [initialize] vectors, "
-            "or set include_static_vectors = false."
-        )
-    init(model, X, Y)
+    """Initialize the layer with the columns of the sample."""
+    symbols = read_symbols(columns, with_bags, model.ops, X[0]) if X else None
+    model.layers[0].initialize(X=symbols)
+
+
+def read_symbols(
+    columns: Sequence[Column], with_bags: Sequence[bool], ops: Ops, tokens: DocLike
+) -> list[SymbolColumn]:
+    """Read the symbols of unique tokens, column by column."""
+    unique, to_device = cast(UniqueTokens, tokens), cast(Any, ops).asarray
+    # At once: the features of one base are cut together.
+    single = unique.to_array(
+        [c for c, is_bag in zip(columns, with_bags, strict=True) if not is_bag]
+    )
+    ids = iter(single.T)
+    read: list[SymbolColumn] = []
+    for column, is_bag in zip(columns, with_bags, strict=True):
+        if is_bag:
+            symbols, lengths = unique.bags(cast(str, column))
+            read.append(Ragged(to_device(symbols), to_device(lengths)))
+        else:
+            read.append(to_device(next(ids)))
+    return read
+
+
+def mix_columns(
+    embed: DocsLayer,
+    mix: Model[Floats2d, Floats2d],
+    columns: Sequence[Column],
+    with_bags: Sequence[bool],
+) -> DocsLayer:
+    """Embed the columns of unique tokens, and mix them: one layer, and then the other.
+
+    In prediction, the rows of all columns are summed and mixed in a single call.
+
+    unique tokens, U of them -> vectors (U, nO) float32, with the length U.
+    """
+    layers: Model = chain(embed, with_array(mix))
+    settings = (tuple(columns), tuple(with_bags))
+    return Model(
+        layers.name,
+        bound(forward_mix, *settings),
+        init=layers.init,
+        layers=layers.layers,
+        dims={name: layers.maybe_get_dim(name) for name in layers.dim_names},
+    )
+
+
+def forward_mix(
+    columns: Sequence[Column],
+    with_bags: Sequence[bool],
+    model: DocsLayer,
+    unique: list[DocLike],
+    is_train: bool,
+) -> tuple[Ragged, Callable]:
+    """Embed and mix, in a single call if there's no backward pass."""
+    embed, mixed = model.layers
+    if is_train:
+        return forward_chain(model, unique, is_train)
+    (tokens,), ops = unique, operations(model.ops)
+    if any(with_bags):
+        (layer,) = embed.layers
+        symbols: Any = read_symbols(columns, with_bags, ops, tokens)
+    else:
+        (layer,) = embed.layers[-1].layers
+        symbols = tokens.to_array(columns)
+    (mix,) = mixed.layers
+    read = read_columns(layer.layers, symbols, is_train)
+    Y = read.mix(ops, Layer(*parameters(mix), name=mix.name))
+    return Ragged(Y, ops.asarray1i([len(Y)])), no_backprop(model.name)
+
+
+# Dropout
+
+
+def dropout_tokens(rate: float) -> Model[Ragged, Ragged]:
+    """Apply thinc's dropout, but keep the width of a Ragged without rows."""
+    attrs = {"dropout_rate": rate, "is_enabled": True}
+    return Model("dropout", forward_dropout, attrs=attrs)
 
 
 def forward_dropout(
     model: Model[Ragged, Ragged], X: Ragged, is_train: bool
 ) -> tuple[Ragged, Callable]:
-    """Apply thinc's dropout, but keep the width of a Ragged without rows."""
+    """Drop entries in training."""
     if not len(X.dataXd):
         return X, lambda dY: dY
     return thinc_dropout(model, X, is_train)

@@ -19,9 +19,9 @@ from spacy.tokens import Doc
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
 
-from ..embed.find import hashes_symbols
 from ..embed.unique_tokens import Column
 from ..ner.spans import score_spans, upstream_of
+from ..tables.find import hashes_symbols
 from .unknown import UnknownSymbols, features_of
 
 Key = tuple[int, int, str]

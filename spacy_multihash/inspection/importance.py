@@ -10,7 +10,7 @@ from thinc.types import Ints1d
 
 from ..common.checks import check_number, check_whole
 from ..common.nodes import SOFTMAX
-from ..embed.find import (
+from ..tables.find import (
     EmbeddingTable,
     WeightedEmbedding,
     component_models,

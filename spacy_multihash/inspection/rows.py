@@ -13,11 +13,11 @@ from ..common.nodes import find_nodes
 from ..common.types import RowLayer
 from ..compute.ops import distinct_rows
 from ..embed.features import attr_id
-from ..embed.find import EmbeddingTable, Part, embedding_name, rows_of
 from ..embed.unique_tokens import feature_texts
 from ..encode.iterated_dilated_encoder import NAME as DILATED
 from ..encode.iterated_dilated_encoder import effective_input_width
 from ..encode.maxout_window_encoder import NAME as MAXOUT
+from ..tables.find import EmbeddingTable, Part, embedding_name, rows_of
 from ..tables.set_tables import ngram_ids
 from .symbols import count_for_tables, find_ngram_texts, symbol_text
 

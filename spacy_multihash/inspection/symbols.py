@@ -14,8 +14,8 @@ from spacy.vocab import Vocab
 
 from ..common.types import NgramLayer
 from ..embed.features import Feature
-from ..embed.find import EmbeddingTable
 from ..embed.unique_tokens import feature_texts
+from ..tables.find import EmbeddingTable
 from ..tables.set_tables import DOC_BATCH, Extractor, count_corpus, ngram_ids
 from ..tables.tables import Table
 

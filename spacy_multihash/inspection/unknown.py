@@ -12,8 +12,7 @@ from thinc.api import Model
 
 from ..common.nodes import EXTRACT_FEATURES, STATIC_VECTORS, find_nodes
 from ..embed.features import attr_id, attr_name, parse_feature
-from ..embed.read_vectors import NAME as READ_VECTORS
-from ..embed.read_vectors import key_attrs_in, keys_of
+from ..embed.static_vectors import READ_VECTORS, key_attrs_in, keys_of
 from ..embed.unique_tokens import Column, pinned_attrs
 
 # The name of static vectors as a feature, like the names of attributes.

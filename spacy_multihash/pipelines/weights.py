@@ -20,9 +20,9 @@ from ..common.nodes import (
 from ..compute.hashing import spacy_seeds
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..embed.architectures import build_multi_hash_embed_v1
-from ..embed.read_vectors import NAME as READ_VECTORS
+from ..embed.embeddings import TABLE_EMBED
 from ..embed.rows import HASH_NAME
-from ..embed.table_embed import NAME as TABLE_EMBED
+from ..embed.static_vectors import READ_VECTORS
 from ..embed.unique_tokens import model_features
 from ..encode.architectures import build_maxout_window_encoder_v1
 from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER

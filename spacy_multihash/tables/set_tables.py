@@ -14,9 +14,9 @@ from ..common.nodes import forget_weights
 from ..common.types import NgramLayer
 from ..corpus.training import training_docs
 from ..embed.features import Feature, attr_id
-from ..embed.find import lookup_chains, lookup_names, ngram_layers
 from ..embed.rows import Symbols
 from ..embed.unique_tokens import feature_ids, model_features
+from .find import lookup_chains, lookup_names, ngram_layers
 from .tables import IdCounter, Table, Tables, check_cut, cut_tables, read_tables
 
 DOC_BATCH = 256  # docs whose symbols are found at a time

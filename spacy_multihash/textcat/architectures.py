@@ -21,11 +21,15 @@ from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole
 from ..common.nodes import Pinned
 from ..common.removed import RemovedSetting, with_removed_settings
 from ..compute.hashing import default_seed
-from ..embed.bags import Reduce, embed_bags
+from ..embed.embeddings import (
+    IMPORTANCE_ROWS,
+    REMOVED_SETTINGS,
+    Reduce,
+    embed_bags,
+    weighted_layer,
+)
 from ..embed.features import attr_id, attr_name
-from ..embed.find import TEXTCAT_HASH_EMBED
-from ..embed.ngrams import extract_ngrams, ngram_name, reduced_ngrams
-from ..embed.weighted_embed import IMPORTANCE_ROWS, REMOVED_SETTINGS, weighted_layer
+from .ngrams import TEXTCAT_HASH_EMBED, extract_ngrams, ngram_name, reduced_ngrams
 
 _WHERE = "TextCatHashEmbed"  # in messages
 _ORDERS = [1, 2]

@@ -19,7 +19,7 @@ from spacy_multihash.compute import gpu, maxout
 from spacy_multihash.compute.hashing import hashing_of
 from spacy_multihash.compute.maxout_norm import parameters
 from spacy_multihash.compute.ops import GpuOps, HostOps, operations
-from spacy_multihash.embed import multi_embed as multi_embed_layer
+from spacy_multihash.embed import embeddings
 from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
 from tests.helpers.kernels import using_kernels
 from tests.helpers.maxout import random_vectors, randomize
@@ -128,7 +128,7 @@ def test_dropout_of_tables_that_are_gathered_at_once_is_that_of_the_layers(
     d_vectors = random_vectors(9, 12)
     results: list[list[numpy.ndarray]] = []
     for ops in (HostOps(), GpuOps()):
-        monkeypatch.setattr(multi_embed_layer, "operations", lambda _, ops=ops: ops)
+        monkeypatch.setattr(embeddings, "operations", lambda _, ops=ops: ops)
         fix_random_seed(3)
         vectors, backprop = model.begin_update(ids)
         backprop(d_vectors)

@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Model, Ops, chain, to_numpy
 from thinc.types import Ragged
 
-from spacy_multihash.embed.bags import embed_bags
-from spacy_multihash.embed.weighted_embed import weighted_layer
+from spacy_multihash.embed.embeddings import embed_bags, weighted_layer
 from spacy_multihash.layers import Symbols, TableEmbed, hash_rows, lookup_rows
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import randomize

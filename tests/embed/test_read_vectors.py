@@ -19,7 +19,7 @@ from thinc.api import Model, fix_random_seed
 from spacy_multihash import make_tables, set_tables
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.embed.architectures import build_meta_vectors_v1, build_multi_hash_embed_v1
-from spacy_multihash.embed.read_vectors import NAME, find_table_rows
+from spacy_multihash.embed.static_vectors import READ_VECTORS, find_table_rows
 from spacy_multihash.embed.vector_tables import find_table
 from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
 from spacy_multihash.pipelines.weights import embed_to_spacy
@@ -72,7 +72,7 @@ def nlp(saved: Path) -> Language:
 
 
 def reader(nlp: Language) -> Model:
-    (node,) = find_nodes(nlp.get_pipe("tok2vec").model, NAME)  # type: ignore[attr-defined]
+    (node,) = find_nodes(nlp.get_pipe("tok2vec").model, READ_VECTORS)  # type: ignore[attr-defined]
     return node
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from thinc.api import Model, Ops, chain, to_numpy
 
-from spacy_multihash.embed.weighted_embed import weighted_layer
+from spacy_multihash.embed.embeddings import weighted_layer
 from spacy_multihash.layers import (
     TableEmbed,
     hash_rows,

@@ -11,7 +11,7 @@ from thinc.types import Ints1d, Ragged
 
 from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.embed import unique_tokens
-from spacy_multihash.embed.embed_docs import static_attrs
+from spacy_multihash.embed.static_vectors import static_attrs
 from spacy_multihash.layers import (
     TableEmbed,
     distinct_rows,

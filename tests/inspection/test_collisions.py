@@ -10,10 +10,10 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from spacy_multihash.corpus.shards import model_shard
-from spacy_multihash.embed.find import EmbeddingTable, find_tables, find_weighted
 from spacy_multihash.inspection.rows import inspect_symbols, inspect_table, symbols_of
 from spacy_multihash.inspection.symbols import find_texts
 from spacy_multihash.layers import importance_seed
+from spacy_multihash.tables.find import EmbeddingTable, find_tables, find_weighted
 from tests.helpers.cli import ok
 from tests.helpers.corpora import write_corpus
 from tests.helpers.pipelines import (

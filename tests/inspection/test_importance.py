@@ -17,12 +17,12 @@ from spacy.tokens import Doc, DocBin
 from typer.testing import Result
 
 from spacy_multihash.corpus.read import model_examples, tokens_of
-from spacy_multihash.embed.find import WeightedEmbedding, find_weighted, rows_of
 from spacy_multihash.inspection.importance import (
     EmbeddingImportance,
     Ranking,
     symbol_importance,
 )
+from spacy_multihash.tables.find import WeightedEmbedding, find_weighted, rows_of
 from tests.helpers import cli
 from tests.helpers.corpora import HASH, write_corpus
 from tests.helpers.pipelines import (

@@ -15,7 +15,6 @@ from spacy.tokens import Doc, DocBin
 from spacy.util import registry
 
 from spacy_multihash.cli.inspect_rows import Inspection
-from spacy_multihash.embed.find import EmbeddingTable, component_models, find_tables, rows_of
 from spacy_multihash.inspection.rows import (
     Size,
     count_indistinguishable,
@@ -26,6 +25,7 @@ from spacy_multihash.inspection.rows import (
     symbols_of,
 )
 from spacy_multihash.inspection.symbols import symbol_text
+from spacy_multihash.tables.find import EmbeddingTable, component_models, find_tables, rows_of
 from tests.helpers.cli import ok, refused
 from tests.helpers.corpora import (
     CALLBACK,

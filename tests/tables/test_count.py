@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.vocab import create_vocab
 
 from spacy_multihash.embed.features import parse_feature
-from spacy_multihash.embed.find import component_models, ngram_layers
+from spacy_multihash.tables.find import component_models, ngram_layers
 from spacy_multihash.tables.set_tables import count_corpus
 from spacy_multihash.tables.tables import Tables, add_tables
 from tests.helpers.pieces import TEXTS, cut, merged

@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 from thinc.api import Adam, Model, Optimizer, fix_random_seed
 
 from spacy_multihash import build_multi_embed_v1, count_symbols, make_tables, set_tables
-from spacy_multihash.embed.find import lookup_chains
+from spacy_multihash.tables.find import lookup_chains
 
 NLP = spacy.blank("en")
 SIZES = (50, 4, 80)

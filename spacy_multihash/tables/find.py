@@ -11,20 +11,16 @@ from thinc.types import Ints1d
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
-from .architectures import MULTI_WEIGHTED_HASH_EMBED
-from .features import Feature, attr_names
-from .ngrams import is_extract_ngrams, ngram_name
-from .rows import HASH_NAME, LOOKUP_NAME, hash_rows
-from .table_embed import NAME as TABLE_EMBED
-from .unique_tokens import model_features
-from .weighted_embed import NAME as WEIGHTED_EMBED
+from ..embed.architectures import MULTI_WEIGHTED_HASH_EMBED
+from ..embed.embeddings import TABLE_EMBED, WEIGHTED_EMBED
+from ..embed.features import Feature, attr_names
+from ..embed.rows import HASH_NAME, LOOKUP_NAME, hash_rows
+from ..embed.unique_tokens import model_features
+from ..textcat.ngrams import TEXTCAT_HASH_EMBED, is_extract_ngrams, ngram_name
 
 # The rows of a table are vectors. In a weighted hash embedding, they're component vectors or
 # importance parameters.
 Part = Literal["vectors", "components", "importance"]
-
-# Node name of a text classifier.
-TEXTCAT_HASH_EMBED = "textcat_hash_embed"
 
 # Hash functions of spaCy's embedding.
 _SPACY_HASHES = 4

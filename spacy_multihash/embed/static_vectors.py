@@ -1,4 +1,4 @@
-"""Look up tokens in several tables of vectors, and combine each token's vectors."""
+"""Embed tokens by static vectors: those of the vocab, or of several tables."""
 
 import re
 import warnings
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Optional, cast
 
 import numpy
+from spacy.attrs import ORTH
+from spacy.ml import staticvectors
 from spacy.vocab import Vocab
 from thinc.api import Model, to_numpy
 from thinc.types import Ragged
@@ -18,9 +20,11 @@ from ..common.types import TEXT_ATTRS, DocLike, DocsLayer
 from ..vectors.meta_vectors import RowsLayer, TableRows
 from .features import attr_id, attr_name
 from .rows import on_device
+from .unique_tokens import UniqueTokens
 from .vector_tables import VOCAB, find_rows, find_table, has_table, load_tables
 
-NAME = "read_vectors"
+READ_VECTORS = "read_vectors"
+FLORET = "floret"  # the mode of spaCy's tables of n-grams
 
 _WHERE = "MetaVectors"  # in messages
 _NAME_OF_TABLE = re.compile(r"[A-Za-z0-9_-]+")
@@ -48,7 +52,7 @@ def read_vectors(layer: RowsLayer, paths: Paths, keys: Keys) -> DocsLayer:
     """
     listed = ["" if attr is None else attr_name(attr) for attr in keys.values()]
     node: Model = Model(
-        NAME,
+        READ_VECTORS,
         forward,
         init=partial(init, dict(paths)),
         layers=[layer],
@@ -170,3 +174,83 @@ def find_table_rows(model: DocsLayer, docs: Sequence[DocLike]) -> TableRows:
         rows.append(vectors)
         present.append(has)
     return TableRows(rows, model.ops.xp.asarray(numpy.stack(present)))
+
+
+# The vocab's own vectors
+
+
+def static_attrs(vocab: Vocab) -> list[int]:
+    """List the attribute by which the vocab's own table finds vectors."""
+    return [getattr(vocab.vectors, "attr", ORTH)]
+
+
+def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
+    """Make spaCy's StaticVectors layer raise an error if there are no vectors to read.
+
+    Without this check, initializing without vectors would set the vector width to 0, and
+    initializing with vectors would fail later. Unknown symbols get zeros from floret tables too.
+    Returns a layer of the same name, sizes, settings and weights.
+
+    Raises ValueError at initialization and in each call if the vocab of the docs has no vectors.
+    """
+    layer, names = static_vectors, static_vectors.param_names
+    return Model(
+        layer.name,
+        forward_static,
+        init=partial(init_static, cast(Callable, layer.init)),
+        params={name: layer.maybe_get_param(name) for name in names},
+        dims={name: layer.maybe_get_dim(name) for name in layer.dim_names},
+        attrs=dict(layer.attrs),
+    )
+
+
+def forward_static(
+    model: Model[list[DocLike], Ragged],
+    docs: list[DocLike],
+    is_train: bool,
+) -> tuple[Ragged, Callable]:
+    """Embed the vectors, with zeros for symbols whose string isn't in the vocab.
+
+    A floret table would look up the string and raise KeyError. Only predictions see them.
+    """
+    embed_vectors: Any = staticvectors.forward
+    if not docs:
+        return embed_vectors(model, docs, is_train)
+    vocab = docs[0].vocab
+    if not vocab.vectors.shape[1]:
+        raise ValueError(
+            "The model reads static vectors, but the vocab of the docs has none. Load the pipeline "
+            "with its vectors, source the component into a pipeline that has them, and make docs "
+            "by the pipeline's own nlp.make_doc."
+        )
+    if getattr(vocab.vectors, "mode", None) != FLORET:
+        return embed_vectors(model, docs, is_train)
+    if vocab.vectors.strings is not vocab.strings:  # in a copy, or in another process
+        vocab.vectors.strings = vocab.strings
+    if is_train:
+        return embed_vectors(model, docs, is_train)
+    attr = vocab.vectors.attr
+    ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
+    unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
+    if not unknown.any():
+        return embed_vectors(model, docs, is_train)
+    ids[unknown] = 0
+    vectors, backprop = embed_vectors(model, [UniqueTokens(ids[:, None], [attr], vocab)], is_train)
+    vectors.data[model.ops.xp.asarray(unknown)] = 0
+    return Ragged(vectors.data, model.ops.asarray1i([len(doc) for doc in docs])), backprop
+
+
+def init_static(
+    init: Callable,
+    model: Model[list[DocLike], Ragged],
+    X: Optional[list[DocLike]] = None,
+    Y: Optional[Ragged] = None,
+) -> None:
+    """Check the vectors, then initialize."""
+    if X and not X[0].vocab.vectors.shape[1]:
+        raise ValueError(
+            "Static vectors were asked for (include_static_vectors = true), but the vocab has "
+            "none. Name a pipeline or folder with vectors in [initialize] vectors, "
+            "or set include_static_vectors = false."
+        )
+    init(model, X, Y)

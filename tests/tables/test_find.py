@@ -7,7 +7,7 @@ import spacy
 from spacy.attrs import NORM, SHAPE
 
 from spacy_multihash import count_symbols, find_tables, make_tables, set_tables
-from spacy_multihash.embed.find import lookup_names, ngram_layers
+from spacy_multihash.tables.find import lookup_names, ngram_layers
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import HASH, LOOKUP, make_docs
 from tests.helpers.spacy_pipelines import ENCODE

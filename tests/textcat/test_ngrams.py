@@ -6,7 +6,7 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Ops, to_numpy
 
 from spacy_multihash.compute.ops import operations
-from spacy_multihash.embed.ngrams import extract_ngrams
+from spacy_multihash.textcat.ngrams import extract_ngrams
 
 LOWER, SHAPE = 66, 67
 

@@ -11,9 +11,11 @@ from ..common.checks import are_whole, setting_error
 from ..common.nodes import Pinned, bound
 from ..common.types import Array, DocLike, NgramLayer
 from ..compute.ops import operations
-from .bags import Reduce
-from .features import ConstantFeatures
+from ..embed.embeddings import Reduce
+from ..embed.features import ConstantFeatures
 
+# Node name of a text classifier.
+TEXTCAT_HASH_EMBED = "textcat_hash_embed"
 EXTRACT_NAME = "extract_ngrams"
 REDUCE_NAME = "reduce_ngrams"
 MAX_ORDER = 10
