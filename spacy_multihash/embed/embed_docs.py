@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any, Optional, Union, cast, get_args
 
+import numpy
 from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
-from thinc.api import Model, Ops, chain, concatenate, list2ragged, ragged2list, with_array
+from thinc.api import Model, Ops, chain, concatenate, list2ragged, to_numpy, with_array
 from thinc.layers.chain import forward as forward_chain
 from thinc.layers.dropout import forward as thinc_dropout
 from thinc.types import Floats2d, Ints2d, Ragged
@@ -15,7 +17,7 @@ from thinc.types import Floats2d, Ints2d, Ragged
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
 from ..common.nodes import Pinned, bound, no_backprop
 from ..common.registered import META_VECTORS
-from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsLayer, SymbolColumn
+from ..common.types import Array, AttrLayer, AttrsLayer, DocLike, DocsLayer, SymbolColumn
 from ..compute.maxout import Layer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm, parameters
 from ..compute.ops import operations
@@ -118,7 +120,7 @@ def embed_docs(
             in_prediction=vectors is not None or not all(map(is_hashed, layers)) or any(features),
         ),
         dropout_tokens(dropout),
-        ragged2list(),
+        split_docs(),
     )
     model.name = name
     # The root is loaded first: it rejects weights of other settings before any node loads them.
@@ -248,7 +250,7 @@ def mix_columns(
 
     In prediction, the rows of all columns are summed and mixed in a single call.
 
-    unique tokens, U of them -> vectors (U, nO) float32, with the length U.
+    docs, or unique tokens, with N tokens -> vectors (N, nO) float32, with their lengths.
     """
     layers: Model = chain(embed, with_array(mix))
     settings = (tuple(columns), tuple(with_bags))
@@ -265,27 +267,30 @@ def forward_mix(
     columns: Sequence[Column],
     with_bags: Sequence[bool],
     model: DocsLayer,
-    unique: list[DocLike],
+    docs: list[DocLike],
     is_train: bool,
 ) -> tuple[Ragged, Callable]:
     """Embed and mix, in a single call if there's no backward pass."""
-    embed, mixed = model.layers
     if is_train:
-        return forward_chain(model, unique, is_train)
-    (tokens,), ops = unique, operations(model.ops)
+        return forward_chain(model, docs, is_train)
+    (embed, mixed), ops = model.layers, operations(model.ops)
+    (mix,) = mixed.layers
     if any(with_bags):
-        (layer,) = embed.layers
+        (layer,), (tokens,) = embed.layers, docs
         symbols: Any = read_symbols(columns, with_bags, ops, tokens)
     else:
         (layer,) = embed.layers[-1].layers
-        symbols = tokens.to_array(columns)
-    (mix,) = mixed.layers
-    read = read_columns(layer.layers, symbols, is_train)
-    Y = read.mix(ops, Layer(*parameters(mix), name=mix.name))
-    return Ragged(Y, ops.asarray1i([len(Y)])), no_backprop(model.name)
+        # A Doc gives (N,) instead of (N, 1) for a single attribute
+        arrays = [doc.to_array(columns).reshape((-1, len(columns))) for doc in docs]
+        symbols = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
+    Y = read_columns(layer.layers, symbols, is_train).mix(
+        ops, Layer(*parameters(mix), name=mix.name)
+    )
+    lengths = ops.asarray1i([len(doc) for doc in docs])
+    return Ragged(Y, lengths), no_backprop(model.name)
 
 
-# Dropout
+# Dropout, and docs
 
 
 def dropout_tokens(rate: float) -> Model[Ragged, Ragged]:
@@ -301,3 +306,22 @@ def forward_dropout(
     if not len(X.dataXd):
         return X, lambda dY: dY
     return thinc_dropout(model, X, is_train)
+
+
+def split_docs() -> Model[Ragged, list[Floats2d]]:
+    """Split the vectors of all tokens by doc, as thinc's ragged2list does, without its copies."""
+    return Model("ragged2list", forward_split)
+
+
+def forward_split(
+    model: Model[Ragged, list[Floats2d]], X: Ragged, is_train: bool
+) -> tuple[list[Floats2d], Callable]:
+    """Split the vectors; backward, join their gradients."""
+    rows, lengths = cast(Array, X.dataXd), to_numpy(X.lengths).tolist()
+    ends = accumulate(lengths)
+    Ys = [rows[end - length : end] for length, end in zip(lengths, ends, strict=True)]
+
+    def backprop(dYs: list[Floats2d]) -> Ragged:
+        return Ragged(model.ops.flatten(dYs), X.lengths)
+
+    return Ys, backprop

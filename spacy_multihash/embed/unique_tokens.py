@@ -134,15 +134,9 @@ class UniqueTokens:
 
 
 def find_unique(
-    docs: Sequence[DocLike],
-    attrs: Sequence[int],
-    features: Mapping[str, Feature],
-    *,
-    always: bool = True,
+    docs: Sequence[DocLike], attrs: Sequence[int], features: Mapping[str, Feature]
 ) -> tuple[UniqueTokens, numpy.ndarray]:
     """Find the unique tokens by attributes and features, and each token's index, (N,) int32.
-
-    always (bool): Whether to find unique tokens at all. False takes all tokens as they are.
 
     Raises the errors of `read_extension`.
     """
@@ -168,7 +162,7 @@ def find_unique(
             arrays.append(numpy.concatenate([_unknown_symbols(doc, name) for doc in docs])[:, None])
             columns.append(_UNKNOWN + name)
     ids = arrays[0] if len(arrays) == 1 else numpy.hstack(arrays)
-    if not always or len(ids) <= MAX_TOKENS_AS_THEY_ARE:
+    if len(ids) <= MAX_TOKENS_AS_THEY_ARE:
         tokens = UniqueTokens(ids, columns, vocab, features, values)
         return tokens, numpy.arange(len(ids), dtype="int32")
     first, unique_of = distinct_rows(ids)
@@ -228,7 +222,7 @@ def with_token_types(
     names (Sequence[str]): The names of attributes and features that are expected to vary. Training
         warns if they don't.
     in_prediction (bool): Whether to find unique tokens in prediction too. False for a layer that
-        finds them by itself then; it's given all tokens.
+        finds them by itself then: it's given the docs.
     """
     by_name = {feature.name: feature for feature in features}
     reads = _Reads(by_name, vector_attrs, ConstantFeatures(names), in_prediction)
@@ -246,12 +240,14 @@ def forward(
     reads: _Reads, model: DocsLayer, docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Embed the unique tokens, and gather their vectors; backward, scatter-add gradients."""
+    if not is_train and not reads.in_prediction and any(map(len, docs)):
+        return model.layers[0](docs, is_train)
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
-    if not any(len(doc) for doc in docs):
+    if not any(map(len, docs)):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
     if is_train:
         reads.constant.look_at(docs)
-    tokens, indices = _find_unique(model, docs, reads, always=is_train or reads.in_prediction)
+    tokens, indices = _find_unique(model, docs, reads)
     of_unique, backprop_unique = model.layers[0]([tokens], is_train)
     vectors = cast(Floats2d, of_unique.dataXd)  # (U, W)
     unique_of = None
@@ -285,13 +281,13 @@ def init(
 
 
 def _find_unique(
-    model: DocsLayer, docs: list[DocLike], reads: _Reads, *, always: bool = True
+    model: DocsLayer, docs: list[DocLike], reads: _Reads
 ) -> tuple[UniqueTokens, numpy.ndarray]:
     """Find the unique tokens of a batch, and each token's index, (N,) int32."""
     attrs = list(model.attrs["attrs"].value)
     if reads.vector_attrs is not None:
         attrs += reads.vector_attrs(docs[0].vocab)
-    return find_unique(docs, attrs, reads.features, always=always)
+    return find_unique(docs, attrs, reads.features)
 
 
 # The features of models, for tools
