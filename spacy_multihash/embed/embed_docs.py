@@ -303,7 +303,7 @@ def forward_dropout(
     model: Model[Ragged, Ragged], X: Ragged, is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Drop entries in training."""
-    if not len(X.dataXd):
+    if not is_train or not len(X.dataXd):
         return X, lambda dY: dY
     return thinc_dropout(model, X, is_train)
 
@@ -318,8 +318,10 @@ def forward_split(
 ) -> tuple[list[Floats2d], Callable]:
     """Split the vectors; backward, join their gradients."""
     rows, lengths = cast(Array, X.dataXd), to_numpy(X.lengths).tolist()
-    ends = accumulate(lengths)
-    Ys = [rows[end - length : end] for length, end in zip(lengths, ends, strict=True)]
+    Ys = [rows]
+    if len(lengths) != 1:
+        ends = accumulate(lengths)
+        Ys = [rows[end - length : end] for length, end in zip(lengths, ends, strict=True)]
 
     def backprop(dYs: list[Floats2d]) -> Ragged:
         return Ragged(model.ops.flatten(dYs), X.lengths)

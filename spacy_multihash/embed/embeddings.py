@@ -156,17 +156,30 @@ def read_columns(
     """
     if isinstance(symbols, list):
         return Summed([_read_column(*of, is_train) for of in zip(layers, symbols, strict=True)])
-    ids = cast(Array, symbols)
-    if all(map(is_hashed, layers)):
-        hashed = tuple(hashed_by(layer.layers[0]) for layer in layers)
-        nodes = [layer.layers[1] for layer in layers]
-        tables: list[Array] = [table_of(node) for node in nodes]
-        W = tables[0].shape[1]
-        if all(E.shape == (nV, W) for E, (nV, _, _) in zip(tables, hashed, strict=True)):
-            return Hashed(ids, nodes, tables, hashing_of(hashed))
+    hashed = _read_hashed(layers, cast(Array, symbols))
+    if hashed is not None:
+        return hashed
     ops = layers[0].ops
-    columns = for_kernel(ops, ops.asarray(ids), "uint64").T
+    columns = for_kernel(ops, ops.asarray(cast(Array, symbols)), "uint64").T
     return Summed([_read_column(*of, is_train) for of in zip(layers, columns, strict=True)])
+
+
+def _read_hashed(layers: Sequence[AttrLayer], ids: Array) -> Optional[Hashed]:
+    """Read hashed columns; None if a column isn't, or has a table of another width or size."""
+    nodes: list[Model] = []
+    tables: list[Array] = []
+    hashings: list[tuple[int, int, int]] = []
+    for layer in layers:
+        if not is_hashed(layer):
+            return None
+        to_rows, node = layer.layers
+        hashing, E = hashed_by(to_rows), cast(Array, table_of(node))
+        if E.shape[0] != hashing[0] or (tables and E.shape[1] != tables[0].shape[1]):
+            return None
+        nodes.append(node)
+        tables.append(E)
+        hashings.append(hashing)
+    return Hashed(ids, nodes, tables, hashing_of(tuple(hashings)))
 
 
 def is_hashed(layer: AttrLayer) -> bool:
