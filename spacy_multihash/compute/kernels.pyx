@@ -822,7 +822,7 @@ cdef object read_tables(str where, tables, hashing, bint written, Tables *t):
 def hash_embed(ids, tables, hashing, ptrdiff_t first, ptrdiff_t last, rows, vectors):
     """Embed the tokens [first, last): ids (U, A) -> rows (U, A, 16), vectors (U, A * W).
 
-    hashing (Hashing): Of compute/hash_embed.py.
+    hashing (Hashing): Of compute/hashing.py.
     """
     cdef str where = "hash_embed"
     cdef Tables t
@@ -1068,7 +1068,7 @@ def viterbi(scores, transitions, known, lengths):
     """Find the best tags (N,) of D sequences: scores (N, nO), transitions (nO, nO) or None.
 
     transitions: From the column's tag to the row's.
-    known: What ner/tagger/decode.py knows of tokens, as bits.
+    known: What is known of tokens, as bits: see compute/viterbi.py.
     """
     cdef str where = "token_tagger"
     cdef const Py_ssize_t *of_scores = shape_of(where, "scores", scores, 2)
