@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy_multihash import set_threads
 from spacy_multihash.compute import dispatch
 from spacy_multihash.compute.dispatch import available_kernels
-from spacy_multihash.compute.maxout import Docs, Layer, forward
-from spacy_multihash.encode.docs import encode_at_once
+from spacy_multihash.compute.maxout import Docs, Layer
+from spacy_multihash.compute.ops import operations
 from tests.helpers.kernels import using_kernels
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
@@ -47,7 +47,7 @@ def draw(rng: numpy.random.Generator, *shape: int) -> numpy.ndarray:
 def test_the_largest_pieces_are_those_of_plain_sums(rows: int, nO: int, nP: int, nI: int) -> None:
     rng = numpy.random.default_rng(0)
     X, W, b = draw(rng, rows, nI), draw(rng, nO, nP, nI), draw(rng, nO, nP)
-    Y, cache = forward(X, Layer(W, b), Docs(numpy.array([rows])), is_train=True)
+    Y, cache = operations(X).window_maxout(X, Layer(W, b), Docs(numpy.array([rows])), is_train=True)
     sums = numpy.einsum("ni,opi->nop", X.astype("float64"), W.astype("float64")) + b
     assert_allclose(Y, sums.max(axis=2), atol=1e-4)
     assert cache is not None
@@ -60,9 +60,8 @@ def test_pieces_that_are_equal_or_nan(rows: int) -> None:
     W, b = numpy.zeros((20, 5, 2), "float32"), numpy.ones((20, 5), "float32")
     b[3, 2] = b[18, 4] = numpy.nan
     b[4, 3], b[5] = 2, -numpy.inf
-    Y, cache = forward(
-        numpy.ones((rows, 2), "float32"), Layer(W, b), Docs(numpy.array([rows])), is_train=True
-    )
+    X, docs = numpy.ones((rows, 2), "float32"), Docs(numpy.array([rows]))
+    Y, cache = operations(X).window_maxout(X, Layer(W, b), docs, is_train=True)
     expected, which = numpy.ones(20), numpy.zeros(20)
     expected[[3, 18]], expected[4], expected[5] = numpy.nan, 2, -numpy.inf
     which[[4]] = 3
@@ -83,7 +82,7 @@ def test_encoders_do_not_depend_on_threads(lengths: list[int], pad: bool) -> Non
     X, results = draw(rng, sum(lengths), 40), []
     for threads in (1, 2, 5):
         former = set_threads(threads)
-        results.append(encode_at_once(X, layers, numpy.array(lengths), pad=pad))
+        results.append(operations(X).encode(X, layers, numpy.array(lengths), pad=pad))
         set_threads(former)
     for result in results[1:]:
         assert_array_equal(result, results[0])
@@ -100,8 +99,8 @@ def test_encoders_equal_their_layers(rows: int) -> None:
     lengths = numpy.array([rows])
     with using_kernels("none"):
         for layer in layers:
-            expected, _ = forward(expected, layer, Docs(lengths))
-    assert_allclose(encode_at_once(X, layers, lengths, pad=False), expected, atol=1e-4)
+            expected, _ = operations(X).window_maxout(expected, layer, Docs(lengths))
+    assert_allclose(operations(X).encode(X, layers, lengths, pad=False), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(
