@@ -125,6 +125,26 @@ def test_parts_know_nothing_of_spacy() -> None:
     )
 
 
+def test_only_operations_call_the_compiled_kernels() -> None:
+    allowed = ("spacy_multihash.compute.dispatch", "spacy_multihash.compute.ops")
+    none(
+        f"{importer}:{line}"
+        for importer, imported, _, line in imports()
+        if importer.startswith("spacy_multihash.") and importer not in allowed
+        if re.fullmatch(r"spacy_multihash\.compute(\.dispatch)?\.kernels(\..*)?", imported)
+    )
+
+
+def test_no_function_of_a_layer_is_replaced() -> None:
+    none(
+        f"{module}:{node.lineno}"
+        for module in ours()
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Attribute) and node.attr == "_func"
+        if isinstance(node.ctx, ast.Store)
+    )
+
+
 def test_factory_that_spacy_always_imports_is_light() -> None:
     code = (
         "import sys, spacy.pipeline; before = set(sys.modules)\n"

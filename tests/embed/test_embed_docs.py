@@ -118,3 +118,26 @@ def test_a_prediction_has_no_way_back() -> None:
     _, backprop = embedding(8, [4])(docs_of([3]), is_train=False)
     with pytest.raises(ValueError, match="cannot go back from a prediction"):
         backprop([numpy.zeros((3, 8), dtype="float32")])
+
+
+@pytest.mark.parametrize(
+    "attrs", [["NORM", "SHAPE"], ["NORM", "LOWER[:2]"], ["NORM", "LOWER{2,3}"]]
+)
+def test_each_layer_above_the_columns_runs_in_training(attrs: list[str]) -> None:
+    model = build_multi_hash_embed_v1(5, attrs, [7] * len(attrs), False)
+    docs = docs_of([40])
+    model.initialize(X=docs)
+    (columns,) = (node for node in model.walk() if node.name == "multi_embed")
+    inside = [node for layer in columns.layers for node in layer.walk()]
+    waiting = {node.name for node in model.walk() if node not in inside}
+    for node in model.walk():
+        if node not in inside:
+            function = node._func
+
+            def run(model: Model, X: Any, is_train: bool, function: Any = function) -> Any:
+                waiting.discard(model.name)
+                return function(model, X, is_train)
+
+            node._func = run
+    model.begin_update(docs)
+    assert waiting == set()
