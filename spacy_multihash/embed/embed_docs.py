@@ -281,7 +281,8 @@ def forward_mix(
     else:
         (layer,) = embed.layers[-1].layers
         # A Doc gives (N,) instead of (N, 1) for a single attribute
-        arrays = [doc.to_array(columns).reshape((-1, len(columns))) for doc in docs]
+        attrs = list(columns)
+        arrays = [doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]
         symbols = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
     Y = read_columns(layer.layers, symbols, is_train).mix(
         ops, Layer(*parameters(mix), name=mix.name)
