@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from platform import python_version_tuple
 from tempfile import TemporaryDirectory
 from typing import Optional
 
@@ -31,8 +30,7 @@ def main(
     ),
     output: Optional[Path] = typer.Option(
         None,
-        help="JSON file to write. By default benchmarks/results/PYTHON.json if all cases are "
-        "measured, and none otherwise",
+        help="JSON file to write. Default: none. A file of the repository must have all cases",
     ),
     corpus: Path = typer.Option(
         ROOT / "corpus" / "wnut17",
@@ -61,34 +59,49 @@ def main(
         msg.fail("There are no such cases", f"Choose of: {', '.join(CASES)}", exits=1)
     if model is None and is_package(MODEL):
         model = MODEL
-    if output is None and not what:
-        output = RESULTS / f"{'.'.join(python_version_tuple()[:2])}.json"
     start = time.perf_counter()
     with find_corpus(corpus) as (folder, description):
         settings = Settings(folder, model, 1.0 if quick else seconds, quick)
+        can = [name for name in names if can_run(name, settings)]
+        if output is not None:
+            check_output(output, can, quick=quick)
+        for name in names:
+            if name not in can:
+                msg.warn(f"{name}  left out")
         facts = {**describe_run(description), "seconds": settings.seconds}
-        rows = measure(names, settings)
-    if output is not None:
-        measured = {name: row for name, row in rows.items() if row is not None}
+        rows = measure(can, settings)
+    measured = {name: row for name, row in rows.items() if row is not None}
+    failed = [name for name in can if name not in measured]
+    if output is not None and not (failed and is_of_repository(output)):
         write_results(output, {**facts, "rows": measured})
         msg.good(f"Wrote {output} after {time.perf_counter() - start:.0f} seconds")
-    if failed := [name for name, row in rows.items() if row is None]:
+    if failed:
         msg.fail(f"Failed: {', '.join(failed)}", exits=1)
+
+
+def check_output(output: Path, names: Sequence[str], *, quick: bool) -> None:
+    """Refuse to write quick or incomplete measurements into the repository."""
+    missing = [name for name in CASES if name not in names]
+    if is_of_repository(output) and (quick or missing):
+        why = "--quick measures too little" if quick else f"missing: {', '.join(missing)}"
+        advice = f"Its results need all cases, without --quick ({why}). Give another --output."
+        msg.fail(f"{output} is in the repository", advice, exits=1)
+
+
+def is_of_repository(path: Path) -> bool:
+    """Return whether a path is in the folder of the project."""
+    return ROOT in path.resolve().parents
 
 
 def measure(names: Sequence[str], settings: Settings) -> dict[str, Optional[Row]]:
     """Measure cases and print them. RETURNS: Rows in the order of names, None for failures."""
-    can = [name for name in names if can_run(name, settings)]
     rows = {}
-    for name in names:
-        if name not in can:
-            msg.warn(f"{name}  left out")
-    for threads in sorted({CASES[name].threads for name in can}):
-        group = [name for name in can if CASES[name].threads == threads]
+    for threads in sorted({CASES[name].threads for name in names}):
+        group = [name for name in names if CASES[name].threads == threads]
         for name, row in measure_in_process(group, settings, threads):
             rows[name] = row
             typer.echo(f"{name}  {'failed' if row is None else show_row(row)}")
-    return {name: rows[name] for name in can}
+    return {name: rows[name] for name in names}
 
 
 def is_in(name: str, part: str) -> bool:

@@ -135,21 +135,11 @@ def time_training(settings: Settings, arms: Mapping[str, Language]) -> Values:
 
 
 def training(settings: Settings) -> Values:
-    """Time a training step of tok2vec and recognizer, after checking that losses are alike.
-
-    They aren't equal: spaCy drops random numbers of each state, in another order than ours.
-    """
+    """Time a training step of tok2vec and recognizer, after checking that losses are equal."""
     names = (SPACY, OPENBLAS, OURS, OUR_ADAM)
-    arms = pipelines.trained_arms(settings.corpus, settings.steps, names)
-    losses = {}
-    for arm, nlp in arms.items():
-        examples = pipelines.training_batches(nlp, settings.corpus, 1000)[0]
-        no_step: Any = False
-        losses[arm] = nlp.update(examples, sgd=no_step, drop=0.0)["ner"]
-    for arm, loss in losses.items():
-        if abs(loss - losses[SPACY]) > 0.05 * losses[SPACY]:
-            raise RuntimeError(f"{arm}: the loss is {loss} instead of {losses[SPACY]}.")
-    return time_training(settings, arms)
+    make_arms = partial(pipelines.trained_arms, settings.corpus, settings.steps, names)
+    pipelines.check_same_losses(make_arms(), settings.corpus)
+    return time_training(settings, make_arms())
 
 
 def recommended(what: str, settings: Settings) -> Values:

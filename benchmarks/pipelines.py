@@ -4,15 +4,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import chain, cycle, islice
+from math import isclose
 from pathlib import Path
 from typing import Any, Optional
+from unittest import mock
 
 import numpy
 import spacy
 from spacy.cli.init_config import init_config
 from spacy.language import Language
+from spacy.ml import tb_framework
+from spacy.ml.tb_framework import ParserStepModel
 from spacy.schemas import ConfigSchemaTraining
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
@@ -21,7 +25,7 @@ from spacy.training.loop import create_train_batches, train_while_improving
 from spacy.util import load_model_from_config, registry, resolve_dot_names
 from thinc.api import Config, Model, NumpyOps, fix_random_seed
 
-from spacy_multihash import accelerate
+from spacy_multihash import BatchEntityRecognizer, accelerate
 
 SPACY = "spaCy"
 OPENBLAS = "spaCy with OpenBLAS"
@@ -144,6 +148,30 @@ def check_same_entities(arms: Mapping[str, Language], texts: list[str]) -> None:
         for text, expected, ours in zip(texts, found[SPACY], docs, strict=True):
             if ours != expected:
                 raise RuntimeError(f"{arm}: {ours} instead of {expected} in {text!r}.")
+
+
+def check_same_losses(arms: Mapping[str, Language], corpus: Path) -> None:
+    """Check that a batch of 1,000 words has the same loss in all arms, without any dropout.
+
+    Leaves gradients and other settings in the arms: don't use them for anything else.
+
+    Raises RuntimeError for a loss that isn't spaCy's.
+    """
+    losses = {}
+    for arm, nlp in arms.items():
+        ner: Any = nlp.get_pipe("ner")
+        if isinstance(ner, BatchEntityRecognizer):
+            ner.state_dropout = 0.0
+        fix_random_seed(0)  # long docs are cut at random
+        no_step: Any = False
+        examples = training_batches(nlp, corpus, 1000)[0]
+        # spaCy drops a tenth of the hidden layer, whatever the settings.
+        without_dropout = partial(ParserStepModel, dropout=0.0)
+        with mock.patch.object(tb_framework, "ParserStepModel", without_dropout):
+            losses[arm] = nlp.update(examples, sgd=no_step, drop=0.0)["ner"]
+    for arm, loss in losses.items():
+        if not isclose(loss, losses[SPACY], rel_tol=1e-4, abs_tol=1e-4):
+            raise RuntimeError(f"{arm}: the loss is {loss} instead of {losses[SPACY]}.")
 
 
 def entities(doc: Doc) -> list[tuple[int, int, str]]:

@@ -3,13 +3,22 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import spacy
 
 from benchmarks import report
-from benchmarks.pipelines import OURS, SPACY, check_same_entities
+from benchmarks.__main__ import main
+from benchmarks.cases import Settings
+from benchmarks.pipelines import (
+    OURS,
+    SPACY,
+    check_same_entities,
+    check_same_losses,
+    trained_arms,
+)
 from benchmarks.report import Results, describe_run, make_row, make_table, write_results
 from benchmarks.timing import time_arms
 from experiments.corpora.sample import make_sample
@@ -68,6 +77,32 @@ def test_other_entities_than_spacys_are_an_error() -> None:
         check_same_entities(arms, ["Rome and Bob"])
     with pytest.raises(RuntimeError, match="no entities"):
         check_same_entities(arms, ["Anna"])
+
+
+def test_losses_are_compared_without_dropout(corpus: Path) -> None:
+    arms = trained_arms(corpus, 2, (SPACY, OURS))
+    check_same_losses(arms, corpus)
+    node = arms[OURS].get_pipe("ner").model.get_ref("lower")  # type: ignore[attr-defined]
+    node.set_param("b", node.get_param("b") + 0.1)
+    with pytest.raises(RuntimeError, match="ours: the loss is"):
+        check_same_losses(arms, corpus)
+
+
+@pytest.mark.parametrize(("what", "quick"), [([], True), (["text"], False), ([], False)])
+def test_incomplete_results_are_not_written_into_the_repository(
+    what: list[str], quick: bool, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(names: Sequence[str], settings: Settings) -> dict[str, None]:
+        assert not (what or quick), "it's refused before the work"
+        return dict.fromkeys(names)  # all of them failed
+
+    monkeypatch.setattr("benchmarks.__main__.measure", measure)
+    monkeypatch.setattr("benchmarks.__main__.can_run", lambda name, settings: True)
+    monkeypatch.setattr("benchmarks.__main__.ROOT", tmp_path)
+    output = tmp_path / "new.json"
+    with pytest.raises(SystemExit):
+        main(what, output, corpus, None, 1.0, quick=quick)
+    assert not output.exists()
 
 
 def test_table_has_results_side_by_side() -> None:
