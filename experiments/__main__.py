@@ -1,5 +1,6 @@
 """The command line of the experiments: python -m experiments COMMAND, from the project's root."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -12,6 +13,7 @@ from experiments.corpora.convert import convert_cli
 from experiments.corpora.cut import cut_cli
 from experiments.corpora.sample import make_sample_cli
 from experiments.corpora.topics import make_topics_cli
+from experiments.results import OWN, RESULTS, RUNS
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 app.command("make-sample")(make_sample_cli)
@@ -20,6 +22,7 @@ app.command("convert")(convert_cli)
 app.command("cut")(cut_cli)
 
 Results = Annotated[Path, typer.Option(help="The folder of results")]
+Own = Annotated[Path, typer.Option(help="The folder of your results, where new runs are added")]
 NoTest = Annotated[bool, typer.Option("--no-test", help="Only score dev")]
 
 
@@ -41,26 +44,36 @@ def run_cli(
     lang: Annotated[str, typer.Option(help="The language's code in spaCy")] = "",
     name: Annotated[str, typer.Option(help="The arm's name in the results")] = "",
     no_test: NoTest = False,
-    results: Results = Path("results"),
+    again: Annotated[bool, typer.Option("--again", help="Train a run that has results")] = False,
+    results: Own = OWN,
 ) -> None:
-    """Train an arm on a corpus, score it and add it to the results.
+    """Train an arm on a corpus, score it and add it to your results.
 
     You can change settings of the config, as in `spacy train`: --training.dropout 0.2 --name NAME.
-    A run with results isn't trained again. If it lacks test scores, its model is scored on test.
+    If your results have the run, they are read, and nothing is trained. If it lacks test scores,
+    its model is scored on test.
     """
-    from experiments.runs import Run, train_and_score
+    from experiments.runs import Run, find_row, is_done, train_and_score
 
     try:
         overrides = parse_config_overrides(context.args, env_var=None)
         if overrides and not name:
             raise ValueError("Settings are changed: give the arm another name with --name.")
         run = Run(corpus, arm, seed, vectors, lang, name, overrides)
-        row = train_and_score(run, test=not no_test, results=results)
+        earlier = None if again else find_row(run, results)
+        row = train_and_score(run, test=not no_test, results=results, again=again)
     except (ImportError, KeyError, OSError, ValueError) as error:
         msg.fail(f"Could not run {arm} on {corpus}", str(error), exits=1)
     scores = {key: row.get(key) for key in ("dev_f", "test_f", "dev_accuracy", "test_accuracy")}
     shown = ", ".join(f"{key} {float(value):.4f}" for key, value in scores.items() if value)
-    msg.good(f"{run.folder}: {shown}")
+    if earlier is None:
+        msg.good(f"Trained {run.folder}: {shown}")
+        return
+    what = "Nothing was trained: read" if is_done(earlier, test=not no_test) else "Scored test of"
+    msg.info(
+        f"{what} the run of {earlier['date']} in {results / RUNS}: {shown}",
+        "To train it, add --again.",
+    )
 
 
 @app.command("grid")
@@ -74,15 +87,15 @@ def grid_cli(
     no_test: NoTest = False,
     workers: Annotated[int, typer.Option(help="How many runs go on at once")] = 1,
     minutes: Annotated[float, typer.Option(help="The time in which runs are started")] = 1e6,
-    results: Results = Path("results"),
+    results: Own = OWN,
     dry: Annotated[bool, typer.Option("--list", help="List missing runs, and run nothing")] = (
         False
     ),
 ) -> None:
-    """Run all given arms on all given corpora, unless they have results. It can be interrupted.
+    """Run all given arms on all given corpora, unless your results have them.
 
-    You can repeat --arm and --corpus. Without --arm, it runs the missing seeds of the runs in the
-    results, on the corpora in corpus/.
+    You can repeat --arm and --corpus. Without --arm, it repeats the runs of the project's results
+    (results/runs.csv) on the corpora in corpus/. It can be interrupted, and goes on.
     """
     from experiments.arms import is_arm
     from experiments.results import read_rows
@@ -100,9 +113,7 @@ def grid_cli(
         runs = [
             Run(Path("corpus") / dataset, name, seed)
             for seed in range(seeds)
-            for dataset, name in sorted(
-                {(row["dataset"], row["arm"]) for row in read_rows(results)}
-            )
+            for dataset, name in sorted({(row["dataset"], row["arm"]) for row in read_rows()})
             if (Path("corpus") / dataset).is_dir() and is_arm(name)
         ]
     todo = missing(runs, test=not no_test, results=results)
@@ -110,7 +121,9 @@ def grid_cli(
         for run in todo:
             typer.echo(run.folder)
         return
-    errors = 0
+    if find_spec("threadpoolctl") is None:
+        msg.fail("A grid needs threadpoolctl: python -m pip install threadpoolctl", exits=1)
+    errors = trained = 0
     with tqdm(total=len(todo), unit="run", disable=None) as bar:
         ended = run_grid(todo, workers, test=not no_test, results=results, minutes=minutes)
         for run, error in ended:
@@ -118,8 +131,13 @@ def grid_cli(
             if error:
                 errors += 1
                 bar.write(f"failed  {run.folder}  {error}")
-    left = len(missing(runs, test=not no_test, results=results))
-    msg.good(f"{len(runs) - left} of {len(runs)} runs have results")
+            else:
+                trained += 1
+    left = len(todo) - trained
+    msg.good(
+        f"{trained} of {len(runs)} runs were done now, {len(runs) - len(todo)} are read from "
+        f"{results / RUNS}, {left} are left"
+    )
     if errors:
         msg.fail(f"{errors} runs failed", exits=1)
 
@@ -127,7 +145,7 @@ def grid_cli(
 @app.command("merge")
 def merge_cli(
     source: Annotated[Path, typer.Argument(help="A folder of results, of another machine")],
-    results: Results = Path("results"),
+    results: Results = RESULTS,
 ) -> None:
     """Add the runs of another folder of results: its runs.csv and counts.npz.
 
@@ -142,8 +160,23 @@ def merge_cli(
     msg.good(f"{number} runs are new or other")
 
 
+@app.command("new-texts")
+def new_texts_cli(
+    assets: Annotated[Path, typer.Argument(help="Folder of the published files")],
+    learner: Annotated[str, typer.Option(help="fit, or crf as a quick stand-in")] = "fit",
+    size: Annotated[Optional[list[int]], typer.Option(help="Sentences of a place")] = None,
+    minutes: Annotated[float, typer.Option(help="The time in which runs are started")] = 1e6,
+    results: Results = Path("results"),
+) -> None:
+    """Compare the score of fit with F1 on corpora's own test sets. It can be interrupted."""
+    from experiments.new_texts import RESULTS, SIZES, run_all
+
+    number = run_all(assets, results / RESULTS, learner, size or SIZES, minutes)
+    msg.good(f"Added {number} runs to {results / RESULTS}")
+
+
 @app.command("collate")
-def collate_cli(results: Results = Path("results"), docs: Path = Path("docs")) -> None:
+def collate_cli(results: Results = RESULTS, docs: Path = Path("docs")) -> None:
     """Make the tables of results/tables and the figures of docs/figures from results/.
 
     In docs/results.md, the block between <!-- begin: NAME 1 --> and <!-- end: NAME 1 --> gets the

@@ -216,6 +216,7 @@ _ARMS: dict[str, Arm] = {
     "tagger_maxout_crf": _tagger({}, model__tok2vec__encode=MAXOUT, model__learn_transitions=True),
     # text classification
     "hash_embed": _textcat(),
+    "hash_embed_small": _textcat(width=10, rows=20_000, importance_rows=200_000),
     "hash_embed_large": _textcat(rows=500_000, importance_rows=5_000_000),
     "hashing_trick": _textcat(**HASHING_TRICK, rows=1_000_000),
     "hashing_trick_equal": _textcat(**HASHING_TRICK, rows=200_000),

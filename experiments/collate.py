@@ -6,6 +6,7 @@ from pathlib import Path
 from experiments.answers import forest, render_answers
 from experiments.choice import render_choice
 from experiments.figures import draw_forest, draw_overview, make_overview
+from experiments.new_texts import render_new_texts
 from experiments.statistics import Runs
 from experiments.tables import LEGEND, TABLES, all_tables
 from spacy_multihash.common.files import write_bytes
@@ -27,7 +28,8 @@ def collate(results: Path, docs: Path) -> list[Path]:
     index = []
     answers = ("answers", "Answers", render_answers(runs))
     choice = ("choice", "Settings on corpora that didn't choose them", render_choice(runs))
-    for name, title, body in (answers, choice, *all_tables(results, runs)):
+    new_texts = ("new-texts", "The score of fit, and new texts", render_new_texts(results))
+    for name, title, body in (answers, choice, new_texts, *all_tables(results, runs)):
         legend = f"{LEGEND}\n\n" if name in TABLES else ""
         content = f"{MADE}\n\n# {title}\n\n{legend}{body}\n"
         files[results / "tables" / f"{name}.md"] = content.encode()
@@ -39,9 +41,11 @@ def collate(results: Path, docs: Path) -> list[Path]:
     if text:
         files[page] = text.encode()
     overview = make_overview(runs)
-    files[docs / "figures" / "answers.svg"] = draw_forest(forest(runs))
-    files[docs / "figures" / "overview.svg"] = draw_overview(overview)
-    files[docs / "figures" / "overview-dark.svg"] = draw_overview(overview, dark=True)
+    if lines := list(forest(runs)):
+        files[docs / "figures" / "answers.svg"] = draw_forest(lines)
+    if overview is not None:
+        files[docs / "figures" / "overview.svg"] = draw_overview(overview)
+        files[docs / "figures" / "overview-dark.svg"] = draw_overview(overview, dark=True)
     changed = [p for p, data in files.items() if not p.is_file() or p.read_bytes() != data]
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)

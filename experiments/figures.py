@@ -1,17 +1,16 @@
 """The figures of docs/figures.
 
-`answers` shows pooled differences with their intervals. `overview`, for the README, shows F1
-against size and speed, for our settings and spaCy's. F1 and size are means over the corpora that
-have runs of both. `python -m benchmarks` measured the speeds in turns, on the pipelines that both
-packages make without looking at a corpus.
+`answers` shows pooled differences with their intervals. `overview`, for the README, shows F1 on
+test against size and speed, for our settings and spaCy's: means over the runs on the corpora that
+have runs of all of them, on the same processor.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from experiments.arms import SPACY
 from experiments.statistics import Cell, Estimate, Runs
@@ -25,16 +24,11 @@ ROOT = Path(__file__).resolve().parents[1]
 STYLE = ROOT / "docs" / "figures.mplstyle"
 WIDTH = 5.5  # inches, so that letters stay readable on a phone
 LIMIT = 0.12  # wider intervals end at the frame
-BENCHMARKS = ROOT / "benchmarks" / "results" / "3.11.json"
-BOTH = RECOMMENDED, DEFAULT = "recommended", "spaCy's default"
+RECOMMENDED, SMALL, DEFAULT = "recommended", "small", "spaCy's default"
 # The arm of each point.
-POINTS = {
-    RECOMMENDED: CHOSEN,
-    "small": "small",
-    DEFAULT: SPACY,
-}
+POINTS = {RECOMMENDED: CHOSEN, SMALL: "small", DEFAULT: SPACY}
 MIN_REACH = 0.04  # so that small differences look small
-COLORS = {RECOMMENDED: "C0", "small": "C2", DEFAULT: "C1"}
+COLORS = {RECOMMENDED: "C0", SMALL: "C2", DEFAULT: "C1"}
 DARK = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), "#e6edf3"),
     "axes.edgecolor": "#8b949e",
@@ -88,44 +82,46 @@ def draw_forest(lines: Iterable[tuple[str, list[float], Estimate]]) -> bytes:
 class Overview(NamedTuple):
     """The points of the figure.
 
-    scores (str): The scores that F1 averages over.
-    f, megabytes, speed (dict[str, float]): Values by the name of a point. Only the measured
-        pipelines have speeds, in words per second.
+    corpora (int): How many corpora the means are over.
+    cpu (str): The processor of all runs.
+    f, megabytes, speed (dict[str, float]): Values by the name of a point. The speed is in words
+        per second of CPU time, on texts that are tokenized.
     """
 
-    scores: str
+    corpora: int
+    cpu: str
     f: dict[str, float]
     megabytes: dict[str, float]
     speed: dict[str, float]
 
 
-def make_overview(runs: Runs, benchmarks: Path = BENCHMARKS) -> Overview:
-    """Average over the corpora that have runs of `BOTH`."""
-    corpora = [
-        corpus
-        for corpus in NINE
-        if all(runs.values(Cell(corpus, POINTS[name], "dev_f")) for name in BOTH)
-    ]
-    measured = json.loads(benchmarks.read_text("utf8"))["rows"]["recommended/pipe"]["values"]
-    sizes = mean_values(runs, "bytes", corpora)
-    return Overview(
-        scores=f"mean F1 on dev\n({len(corpora)} corpora)",
-        f=mean_values(runs, "dev_f", corpora),
-        megabytes={name: value / 1e6 for name, value in sizes.items()},
-        speed={RECOMMENDED: 1e6 / measured["ours"], DEFAULT: 1e6 / measured["spaCy"]},
+def make_overview(runs: Runs) -> Optional[Overview]:
+    """Average over the corpora that have runs of all `POINTS`, or return None if there are none.
+
+    Raises ValueError if the runs are of several processors, whose speeds don't compare.
+    """
+    corpora = [name for name in NINE if all(_values(runs, name, "test_f").values())]
+    if not corpora:
+        return None
+    of_corpora = [_values(runs, corpus, "cpu").values() for corpus in corpora]
+    cpu, *others = sorted({cpu for of_arms in of_corpora for cpus in of_arms for cpu in cpus})
+    if others:
+        raise ValueError(f"Speeds of several processors don't compare: {cpu}, {', '.join(others)}.")
+    f, size, speed = (
+        {
+            name: fmean(fmean(_values(runs, corpus, column)[name]) for corpus in corpora)
+            for name in POINTS
+        }
+        for column in ("test_f", "bytes", "words_per_second")
     )
+    megabytes = {name: value / 1e6 for name, value in size.items()}
+    return Overview(len(corpora), cpu, f, megabytes, speed)
 
 
-def mean_values(runs: Runs, column: str, corpora: Sequence[str]) -> dict[str, float]:
-    """Return the mean of a column over corpora, for each point with runs on all of them."""
-    means = {
-        name: [runs.mean(Cell(corpus, arm, column)) for corpus in corpora]
-        for name, arm in POINTS.items()
-    }
+def _values(runs: Runs, corpus: str, column: str) -> dict[str, list[Any]]:
+    """Return the values of a column on a corpus: a value for each seed, for each point."""
     return {
-        name: sum(mean.mean for mean in of_point if mean) / len(of_point)
-        for name, of_point in means.items()
-        if all(of_point)
+        name: [*runs.values(Cell(corpus, arm, column)).values()] for name, arm in POINTS.items()
     }
 
 
@@ -136,8 +132,8 @@ def draw_overview(overview: Overview, *, dark: bool = False) -> bytes:
         draw_points(left, overview.megabytes, overview.f)
         thousands = {name: speed / 1000 for name, speed in overview.speed.items()}
         draw_points(right, thousands, overview.f)
-        left.set(xlabel="MB on disk", ylabel=overview.scores)
-        right.set(xlabel="thousand words a second, one core")
+        left.set(xlabel="MB on disk", ylabel=f"mean F1 on test\n({overview.corpora} corpora)")
+        right.set(xlabel=f"thousand words a second,\none core, {overview.cpu}")
         middle = (min(overview.f.values()) + max(overview.f.values())) / 2
         reach = max(MIN_REACH, max(overview.f.values()) - middle + MIN_REACH / 2)
         left.set_ylim(middle - reach, middle + reach)

@@ -20,7 +20,8 @@ from spacy_multihash.inspection.errors import entities_of
 if TYPE_CHECKING:
     import pandas
 
-RESULTS = Path("results")
+RESULTS = Path("results")  # committed
+OWN = Path("training/results")  # where new runs go, unless another folder is given
 RUNS, COUNTS = "runs.csv", "counts.npz"
 SPLITS, PARTS = ("dev", "test"), ("all", "seen", "unseen")
 KEYS = ("dataset", "arm", "vectors", "seed", "after")
@@ -61,9 +62,7 @@ def read_runs(folder: Path = RESULTS) -> "pandas.DataFrame":
     return frame.fillna({name: "" for name in text})
 
 
-def add_run(
-    row: Mapping[str, Any], counts: Mapping[tuple[str, str], Counts], folder: Path = RESULTS
-) -> None:
+def add_run(row: Mapping[str, Any], counts: Mapping[tuple[str, str], Counts], folder: Path) -> None:
     """Add a run to the results, or replace it. Several processes may do so at once.
 
     row (Mapping[str, Any]): The values by column.

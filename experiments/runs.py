@@ -24,7 +24,6 @@ from spacy.language import Language
 from spacy.scorer import Scorer
 from spacy.training import Corpus, Example
 from thinc.api import Config
-from threadpoolctl import threadpool_limits
 
 from experiments.arms import (
     CRF,
@@ -37,7 +36,7 @@ from experiments.arms import (
 from experiments.crf import predict_crf, train_crf
 from experiments.results import (
     KEYS,
-    RESULTS,
+    OWN,
     SPLITS,
     Counts,
     add_run,
@@ -113,7 +112,7 @@ class Run:
         return self.corpus / f"{split}.spacy"
 
 
-def rows_of_runs(results: Path = RESULTS) -> dict[tuple[str, ...], dict[str, str]]:
+def rows_of_runs(results: Path = OWN) -> dict[tuple[str, ...], dict[str, str]]:
     """Return the rows of runs by the values of their keys."""
     return {tuple(row[name] for name in KEYS): row for row in read_rows(results)}
 
@@ -126,18 +125,26 @@ def is_done(row: Optional[Mapping[str, str]], *, test: bool) -> bool:
     return row is not None and not (test and not (row["test_f"] or row["test_accuracy"]))
 
 
-def train_and_score(run: Run, *, test: bool = True, results: Path = RESULTS) -> dict[str, Any]:
+def find_row(run: Run, results: Path = OWN) -> Optional[dict[str, str]]:
+    """Return the row of a run in the results, or None."""
+    return rows_of_runs(results).get(tuple(map(str, run.key.values())))
+
+
+def train_and_score(
+    run: Run, *, test: bool = True, results: Path = OWN, again: bool = False
+) -> dict[str, Any]:
     """Train a run, score it and add it to the results, and return its row.
 
     A run with results isn't trained again. If only its test scores are missing, its model is scored
     on test.
 
     test (bool): Whether to score test besides dev.
+    again (bool): Whether to train a run that has results, and replace them.
 
     Raises ValueError for an unknown arm, or if the gold entities differ from earlier runs.
     Raises FileNotFoundError if the corpus is missing, or the model of an earlier run.
     """
-    row = rows_of_runs(results).get(tuple(map(str, run.key.values())))
+    row = None if again else find_row(run, results)
     if row is not None and is_done(row, test=test):
         return dict(row)
     for split in ("train", *(SPLITS if test else SPLITS[:1])):
@@ -163,8 +170,8 @@ def _load(run: Run) -> Language:
         return spacy.blank(run.lang or language(run.corpus.name) or "xx")
     if not model.is_dir():
         raise FileNotFoundError(
-            f"There is no model {model} to score on test. Delete the run's row in results/runs.csv "
-            "to train it again."
+            f"There is no model {model} to score on test. To train it: python -m experiments run "
+            "with --again."
         )
     return spacy.load(model)
 
@@ -298,7 +305,7 @@ def _label_scores(
 # --- all that are missing
 
 
-def missing(runs: Iterable[Run], *, test: bool, results: Path = RESULTS) -> list[Run]:
+def missing(runs: Iterable[Run], *, test: bool, results: Path = OWN) -> list[Run]:
     """Return the runs that have no results yet."""
     rows = rows_of_runs(results)
     return [
@@ -311,7 +318,7 @@ def run_grid(
     workers: int = 1,
     *,
     test: bool = True,
-    results: Path = RESULTS,
+    results: Path = OWN,
     minutes: float = float("inf"),
 ) -> Iterator[tuple[Run, str]]:
     """Train and score each run in a process. Yield each finished run with its error or "".
@@ -361,6 +368,8 @@ def _train_with_log(run: Run, test: bool, results: Path) -> None:
             stream.flush()
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
+    from threadpoolctl import threadpool_limits  # of the extra crf, which only grids need
+
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # our kernels read it
     threadpool_limits(1)
     train_and_score(run, test=test, results=results)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from experiments.collate import collate
-from experiments.results import read_rows
+from experiments.figures import POINTS, make_overview
+from experiments.results import add_run, read_rows
 from experiments.statistics import Runs
 from experiments.tables import TABLES
 from tests.helpers.paths import ROOT
@@ -73,3 +74,23 @@ def test_removed_parts_have_runs() -> None:
         arms = [arm for row in csv.DictReader(file) for arm in (row["arm"], row["base"])]
     named = [(arm, after) for arm, _, after in (name.partition(" after ") for name in arms)]
     assert [pair for pair in named if pair not in rows] == []
+
+
+def test_own_results_have_tables_however_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"dataset": "wnut17", "arm": "small", "vectors": "", "seed": 0, "after": ""}
+    own = tmp_path / "own"
+    add_run({**row, "test_f": 0.25, "cpu": "a"}, {}, own)
+    monkeypatch.chdir(ROOT)
+    assert collate(own, tmp_path / "docs")
+    assert "| 0.250 (n = 1) |" in (own / "tables" / "baselines.md").read_text("utf8")
+    assert not (tmp_path / "docs" / "figures" / "overview.svg").exists()
+
+
+def test_overview_compares_speeds_of_one_processor(tmp_path: Path) -> None:
+    for arm, cpu in zip(POINTS.values(), "aab", strict=True):
+        row = {"dataset": "wnut17", "arm": arm, "vectors": "", "seed": 0, "after": "", "cpu": cpu}
+        add_run({**row, "test_f": 0.25, "bytes": 10, "words_per_second": 1.0}, {}, tmp_path)
+    with pytest.raises(ValueError, match="processors"):
+        make_overview(Runs.read(tmp_path))

@@ -13,7 +13,16 @@ from typer.testing import CliRunner
 
 from experiments.__main__ import app
 from experiments.arms import Arm, arm_config
-from experiments.results import GOLD, TRUE, add_run, merge_runs, read_counts, read_rows, read_runs
+from experiments.results import (
+    GOLD,
+    OWN,
+    TRUE,
+    add_run,
+    merge_runs,
+    read_counts,
+    read_rows,
+    read_runs,
+)
 from experiments.runs import Run, missing, run_config, train_and_score
 from experiments.statistics import Cell, Runs
 from tests.helpers.cluster import wait_until
@@ -45,39 +54,40 @@ GRID += ["--arm", "fast.cfg", "--arm", "faster.cfg"]
 def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
     command = [sys.executable, "-m", "experiments", *GRID]
     first = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    wait_until((project / "results" / "runs.csv").is_file)
+    wait_until((OWN / "runs.csv").is_file)
     first.send_signal(signal.SIGTERM)
     first.communicate(timeout=60)
-    done = read_rows()
+    done = read_rows(OWN)
     assert 1 <= len(done) < 4
     result = CliRunner().invoke(app, [*GRID, "--workers", "2"])
     assert result.exit_code == 0, result.output
-    assert "4 of 4 runs have results" in result.output
-    rows = read_rows()
+    assert f"{len(done)} are read from" in result.output and "0 are left" in result.output
+    rows = read_rows(OWN)
     assert [row for row in rows if row in done] == done  # not trained again
     assert [(row["arm"], row["seed"]) for row in rows] == [
         (arm, seed) for arm in ("fast", "faster") for seed in "01"
     ]
     assert all(float(row["test_f"]) >= 0 and row["date"] and row["cpu"] for row in rows)
-    runs = Runs.read(Path("results"))
+    runs = Runs.read(OWN)
     found = runs.difference(Cell("small", "fast", "test_f"), Cell("small", "faster", "test_f"))
     assert found is not None and found.n == 2 and found.over_sentences
     again = CliRunner().invoke(app, [*GRID, "--list"])
     assert again.output == ""
+    assert not (project / "results").exists()  # of the project
 
 
 def test_test_is_scored_later_with_the_same_model_and_its_counts_are_kept(project: Path) -> None:
     run = Run(Path("corpus/small"), "faster.cfg", lang="en")
     assert missing([run], test=False) == [run]
     train_and_score(run, test=False)
-    (row,) = read_rows()
+    (row,) = read_rows(OWN)
     assert row["dev_f"] and not row["test_f"]
     assert missing([run], test=False) == [] and missing([run], test=True) == [run]
     scored = train_and_score(run)
-    (later,) = read_rows()
+    (later,) = read_rows(OWN)
     assert later["test_f"] and later["date"] == row["date"]
     assert missing([run], test=True) == []
-    counts = read_counts()
+    counts = read_counts(OWN)
     assert {key.split("/")[1] for key in counts} == {"dev", "test"}
     gold, (right, made_up) = counts["small/test/all/gold"], counts["small/test/all/counts"][..., 0]
     f = 2 * right.sum() / max(right.sum() + made_up.sum() + gold.sum(), 1)
@@ -89,13 +99,47 @@ def test_test_is_scored_later_with_the_same_model_and_its_counts_are_kept(projec
     assert later["steps"] == "6" and int(later["parameters"]) > 1000 and int(later["bytes"]) > 1000
 
 
+def test_results_that_are_read_are_called_read(project: Path) -> None:
+    options = ["run", "faster.cfg", "corpus/small", "--lang", "en", "--no-test"]
+
+    def said(*more: str) -> str:
+        result = CliRunner().invoke(app, [*options, *more])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    assert "Trained" in said()
+    (first,) = read_rows(OWN)
+    read = said()
+    assert "Nothing was trained" in read and first["date"] in read and "Trained" not in read
+    assert read_rows(OWN) == [first]
+    assert "Trained" in said("--again")
+    (second,) = read_rows(OWN)
+    assert second["seconds"] != first["seconds"] and second["dev_f"] == first["dev_f"]
+    assert "Trained" in said("--results", "results")  # only because it's asked for
+    assert len(read_rows()) == 1
+
+
+def test_a_run_needs_no_extra(project: Path) -> None:
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['threadpoolctl', 'pycrfsuite', 'pandas']));"
+        "from experiments.__main__ import app; app()"
+    )
+    command = [sys.executable, "-c", code]
+    options = ["run", "faster.cfg", "corpus/small", "--lang", "en", "--no-test"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True)
+    assert done.returncode == 0 and "Trained" in done.stdout, done.stderr
+    (project / "results").symlink_to(ROOT / "results")
+    done = subprocess.run([*command, *GRID], capture_output=True, text=True)
+    assert done.returncode == 1 and "pip install threadpoolctl" in done.stdout
+
+
 def test_settings_are_overridden_under_another_name(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs: list[Run] = []
 
-    def train(run: Run, *, test: bool, results: Path) -> dict[str, Any]:
-        assert not test
+    def train(run: Run, *, test: bool, results: Path, again: bool) -> dict[str, Any]:
+        assert not test and not again
         runs.append(run)
         return {"dev_f": 0.5}
 
@@ -123,7 +167,7 @@ def test_crf_and_classifiers_are_runs_too(project: Path) -> None:
         DocBin(docs=docs, store_user_data=True).to_disk(texts / f"{split}.spacy")
     row = train_and_score(Run(texts, "textcat/bow", lang="en", name="bow", overrides=STEPS))
     assert 0 <= row["test_accuracy"] <= 1 and "test_f" not in row
-    assert read_counts()["texts/test/all/gold"].tolist() == [1, 1, 1, 1]
+    assert read_counts(OWN)["texts/test/all/gold"].tolist() == [1, 1, 1, 1]
 
 
 def test_runs_are_added_by_several_processes_at_once(tmp_path: Path) -> None:
