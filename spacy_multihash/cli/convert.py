@@ -18,7 +18,6 @@ from ..corpus.convert import (
     NOT_ANNOTATED,
     ODD_TAG,
     REJECTED,
-    SPLITS,
     TRIMMED,
     AnnotatedTexts,
     Format,
@@ -27,10 +26,10 @@ from ..corpus.convert import (
     Source,
     TaggedTokens,
     read_source,
-    split_items,
 )
 from ..corpus.read import text_labels, write_corpora
 from ..corpus.shards import DOCS
+from ..corpus.splits import SPLITS, split_related
 from ..corpus.texts import CsvLayout
 from ._util import check_file_output, check_writable, failing, msg, show_table
 
@@ -93,6 +92,12 @@ def convert_cli(
         None, help="Shares of train, dev and test, such as 0.8,0.1,0.1, or of train and dev"
     ),
     seed: int = typer.Option(0, help="Decides which document goes where, with --split"),
+    group: Optional[str] = typer.Option(
+        None,
+        help="--split: what names the document of a text, so that its texts stay together: a key "
+        "of JSON, a column of CSV, the number of a column or the key of comments of CoNLL. "
+        "Default: keys such as doc_id, and comments such as newdoc",
+    ),
     docs: Optional[str] = typer.Option(
         None,
         help="CoNLL: what becomes a doc: sentences, documents (separated by -DOCSTART- lines), or "
@@ -140,6 +145,7 @@ def convert_cli(
             layout=Layout(token_column, tag_column),
             csv_layout=CsvLayout(text_column, label_column, label_separator),
             offsets=offsets,
+            group=group,
         )
         shares = None if split is None else _parse_shares(split)
         done = convert(
@@ -181,7 +187,9 @@ def convert(
     items = range(len(source))
     parts = {output.stem: [*items]}
     if shares is not None:
-        parts = split_items(items, shares, seed, source.words)
+        by_order = isinstance(source, TaggedTokens) or source.has_spans
+        words = [source.words(i) for i in items]
+        parts = dict(split_related(source.groups(), words, shares, seed, by_order=by_order).places)
     counts, bins = {}, {}
     with tqdm(
         total=len(source), desc="Converting", unit=" docs", leave=False, disable=None

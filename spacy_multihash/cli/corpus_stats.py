@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from operator import add
 from pathlib import Path
@@ -25,6 +25,7 @@ from ..corpus.statistics import (
     SplitStats,
     count_split,
     describe_counts,
+    find_repeats,
     sentences_of,
     word_attrs,
 )
@@ -45,6 +46,9 @@ from ._util import (
     print_json,
     show_table,
 )
+
+# More seen entities than distant parts of train have are worth a warning, if there are enough.
+LEAK, ENOUGH = 0.1, 30
 
 
 def corpus_stats_cli(
@@ -88,8 +92,8 @@ def corpus_stats_cli(
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
-    Warns about -DOCSTART- tokens, missing annotation, labels that differ only in case, and
-    sentences of DEV and TEST that are also in TRAIN.
+    Warns about -DOCSTART- tokens, missing annotation, labels that differ only in case, sentences of
+    DEV and TEST that are also in TRAIN, and more entities of TRAIN than distant parts of it share.
 
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if TRAIN has an entity
     with the same text. With --vectors, words without a vector are counted too. Attributes come from
@@ -161,7 +165,11 @@ def corpus_stats(
         count = partial(count_split_shards, pool, source, matching)
         counted = {name: count(shards[name]) for name in shards if name != "train"}
         counts = count(shards["train"], sentences_of(counted.values()))
-    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
+    stats = describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
+    train_docs = (
+        doc for path in shards["train"].paths for doc in read_shard(path, source.loaded())
+    )
+    return replace(stats, repeats=find_repeats(train_docs, matching))
 
 
 def count_split_shards(
@@ -245,6 +253,11 @@ def _show_seen(stats: CorpusStats) -> None:
         for name, s in stats.seen.items()
     ]
     show_table("Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), rows)
+    if stats.repeats and (distant := stats.repeats.distant_share) is not None:
+        msg.text(
+            f"Distant parts of train share {_percent(distant)} % of their entities: expect about "
+            "as many seen entities in new texts."
+        )
     case = "in any case" if stats.matching.ignore_case else "in the same case"
     label = "with the same label" if stats.matching.match_label else "whatever its label"
     msg.text(f"Seen: an entity of the training corpus has the same text, {case}, {label}.")
@@ -280,7 +293,17 @@ def find_warnings(stats: CorpusStats) -> list[str]:
         warnings.append(
             f"Labels that differ only in case: {', '.join(sorted(same, key=str.lower))}"
         )
+    distant = stats.repeats.distant_share if stats.repeats else None
     for name, seen in stats.seen.items():
+        seen_share = seen.seen_share or 0.0
+        is_enough = seen.seen + seen.unseen >= ENOUGH
+        if is_enough and distant is not None and seen_share > distant + LEAK:
+            warnings.append(
+                f"Entities of {name} that are in train: {_percent(seen_share)} %. Distant "
+                f"parts of train share {_percent(distant)} %. So {name} has texts related to those "
+                "of train, such as texts of the same document, and its own F1 is too high for new "
+                "texts."
+            )
         if seen.sentences_in_train:
             share = _percent(seen.sentences_in_train / seen.sentences)
             warnings.append(

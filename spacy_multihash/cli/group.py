@@ -13,7 +13,7 @@ from spacy.cli._util import app
 from typer.core import TyperGroup
 from typer.main import get_command
 
-HELP = """Make spaCy pipelines faster and smaller, and train compact ones.
+HELP = """Make spaCy pipelines faster and smaller, and train recognizers and classifiers.
 
 DOCS: python -m pydoc spacy_multihash
 """
@@ -31,7 +31,7 @@ COMMANDS = {
     "explain": "Show what made a pipeline find an entity.",
     "fit": "Train a pipeline on your own corpus, and report how good it is.",
     "importance": "Show the most and the least important tokens or n-grams.",
-    "init-config": "Write a complete config with our layers, for entities or texts.",
+    "init-config": "Write a complete config, for entities or texts.",
     "init-tables": "Write the tables of a config's MultiEmbed to a file.",
     "inspect-rows": "Show the rows of words, and how full the tables are.",
     "show": "Show the entities that a pipeline finds in a text, with their probabilities.",

@@ -15,6 +15,7 @@ from ..common.registered import MULTI_HASH_EMBED
 from ..corpus.read import model_examples
 from ..inspection.facts import count_facts
 from ..inspection.recommend import CANDIDATES, Settings, recommend
+from ..pipelines.config import drop_removed_settings
 from ._util import check_file_output, command, failing, load_vectors, msg
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -40,7 +41,7 @@ def init_config_cli(
         ...,
         help="ner: entities, by tagger_ner (recommended). batch_ner: entities by transitions, as "
         "spaCy's ner finds them, with a tok2vec that other components may share. textcat: one "
-        "label for each text. textcat_multilabel: any number of labels",
+        "label for each text, by spaCy's TextCatBOW. textcat_multilabel: any number of labels",
     ),
     output: Path = typer.Argument(
         ..., help="Config to write, or - for standard output", allow_dash=True, dir_okay=False
@@ -60,11 +61,11 @@ def init_config_cli(
     ),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
 ) -> None:
-    """Write a complete config with our layers, for entities or texts.
+    """Write a complete config, for entities or texts.
 
     With --train and --dev, features, rows, hashes, static vectors and the batch size are chosen
     to fit the corpora, and each reason is printed. With --vectors, text classifiers use another
-    model, since hash embeddings of n-grams don't use vectors.
+    model, since TextCatBOW doesn't use vectors.
 
     DOCS: python -m pydoc spacy_multihash.cli.init_config
     """
@@ -103,7 +104,7 @@ def init_config_cli(
 
 
 def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None) -> Config:
-    """Make a complete config with our layers, for entities or texts.
+    """Make a complete config, for entities or texts.
 
     vectors (str): Static vectors to use: a package's name, or the path of a pipeline. Only their
         meta.json is read, if it exists.
@@ -122,8 +123,7 @@ def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None)
         check_no_variable(vectors)
         overrides[f"{_EMBED[pipeline]}.include_static_vectors"] = True
     config = load_config(TEMPLATES / f"{template}.cfg", overrides=overrides)
-    # As spacy init fill-config does.
-    config = load_model_from_config(config, auto_fill=True).config
+    config = _filled(config)
     config["paths"]["vectors"] = vectors
     return config
 
@@ -177,7 +177,14 @@ def apply_settings(config: Config, settings: Settings) -> Config:
         "include_static_vectors": settings.vectors,
     }
     config["initialize"]["before_init"] = None  # it counts the symbols of tables
-    return load_model_from_config(config, auto_fill=True).config
+    return _filled(config)
+
+
+def _filled(config: Config) -> Config:
+    """Return a config with all settings, as spacy init fill-config does, except removed ones."""
+    filled = load_model_from_config(config, auto_fill=True).config
+    drop_removed_settings(filled)
+    return filled
 
 
 def check_vectors_language(lang: str, vectors: str) -> None:

@@ -88,6 +88,7 @@ def with_removed_settings(
         ]
         parameters = [*own.parameters.values(), *removed]
         without_removed.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        without_removed.removed_settings = settings  # type: ignore[attr-defined]
         return cast(FunctionT, without_removed)
 
     return decorate

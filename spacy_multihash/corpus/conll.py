@@ -15,7 +15,7 @@ from typing import Any, Literal, Optional
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from .texts import BadLines, json_values, read_lines
+from .texts import GROUP_KEYS, BadLines, group_of, json_values, read_lines
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
@@ -24,6 +24,10 @@ _TAG_KEYS = ("ner_tags", "tags", "labels")
 # The prefixes that BILUO, BIOES, BMES and BMEWO add to IOB2, and their equivalents in IOB2.
 _IN_IOB2 = {"M": "I", "L": "I", "E": "I", "U": "B", "S": "B", "W": "B"}
 _PREFIXES = "BILUESMW"
+# Comments that name a document, or a sentence of it such as name-12, in the style of CoNLL-U.
+_NEW_DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=)?\s*(.*)")
+_NAMED = re.compile(r"#\s*(\w+)\s*=\s*(.+)")
+_SENTENCE_NUMBER = re.compile(r"[-_.:/][A-Za-z]*[0-9]+$")
 # Added after each document, so that entities end with it.
 _END: Iterable[tuple[str, bool, int]] = (("O", True, 0),)
 
@@ -70,12 +74,16 @@ def _is_piped(token: str) -> bool:
 
 @dataclass
 class Record:
-    """A document as read: the word, the tag as written, and the line of each token."""
+    """A document as read: the word, the tag as written, and the line of each token.
+
+    group (str): What names the document that a sentence is from, or "".
+    """
 
     words: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
     sent_starts: list[bool] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    group: str = ""
 
     def add(self, word: str, tag: str, *, sent_start: bool, line: int) -> None:
         """Add a token."""
@@ -85,7 +93,40 @@ class Record:
         self.lines.append(line)
 
 
-def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) -> Iterator[Record]:
+@dataclass
+class _Groups:
+    """Finds what names the document of each sentence: a comment, or a column.
+
+    key (Optional[str]): The number of the column, or the key of comments. None: the usual comments.
+    """
+
+    key: Optional[str]
+    number: int = 0
+    document: str = ""
+    sentence: str = ""
+
+    def comment(self, line: str) -> None:
+        """Read a comment."""
+        if self.key is None and (new := _NEW_DOCUMENT.fullmatch(line)):
+            self.number += 1
+            self.document = new[1].strip() or f"document {self.number}"
+        elif named := _NAMED.fullmatch(line):
+            name, value = named[1], named[2].strip()
+            if name in (GROUP_KEYS if self.key is None else (self.key,)):
+                self.document = value
+            elif self.key is None and name == "sent_id" and _SENTENCE_NUMBER.search(value):
+                self.sentence = _SENTENCE_NUMBER.sub("", value)
+
+    def of(self, fields: Sequence[str]) -> str:
+        """Return the group of a sentence, by the columns of its first token."""
+        if self.key is not None and self.key.lstrip("-").isdecimal():
+            return _column(fields, int(self.key)) or ""
+        return self.document or self.sentence
+
+
+def read_conll(
+    path: Path, layout: Layout, *, documents: Optional[bool] = None, group: Optional[str] = None
+) -> Iterator[Record]:
     """Yield the documents of a file, with their tags as written.
 
     A line before a sentence is a comment if it's # alone, or starts with # and a space or tab, and
@@ -93,10 +134,12 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
 
     documents (Optional[bool]): Whether -DOCSTART- lines separate documents, or each sentence is a
         document. None: by -DOCSTART- lines if the file starts so.
+    group (Optional[str]): What names the document of a sentence: the number of a column, or the key
+        of comments such as # doc_id = news-12. None: comments of usual keys.
 
     Raises ValueError, with file and line, for a malformed line, or a token outside a document.
     """
-    record, columns = Record(), 0
+    record, columns, groups = Record(), 0, _Groups(group)
     in_document = sentence_open = False
     bad = BadLines()
     for number, line in _token_lines(path, layout):
@@ -117,6 +160,7 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
                 record = Record()
             continue
         if not sentence_open and _is_comment(fields, line, layout, columns):
+            groups.comment(line.strip())
             continue
         documents = in_document if documents is None else documents
         if documents and not in_document:
@@ -127,6 +171,7 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
         columns = columns or len(fields)
         with bad.skipped():
             word, tag = parse_line(line, layout, where, columns)
+            record.group = record.group or groups.of(fields)
             record.add(word, tag, sent_start=not sentence_open, line=number)
         sentence_open = True
     bad.check()
@@ -134,12 +179,15 @@ def read_conll(path: Path, layout: Layout, *, documents: Optional[bool] = None) 
         yield record
 
 
-def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list[Record]:
+def read_tagged_json(
+    path: Path, labels: Optional[Sequence[str]] = None, group: Optional[str] = None
+) -> list[Record]:
     """List the documents of a file of objects {"tokens": [...], "ner_tags": [...]}.
 
     The key may also be "tags" or "labels". Each object is a sentence.
 
     labels (Optional[Sequence[str]]): The tag of each number, such as O, B-PER, I-PER.
+    group (Optional[str]): The key of `group_of`.
 
     Raises ValueError, with file and line, for anything else.
     """
@@ -154,7 +202,7 @@ def read_tagged_json(path: Path, labels: Optional[Sequence[str]] = None) -> list
                     f'{where}: expected "tokens" and as many "ner_tags", found '
                     f"{str(value)[:80]}. Correct the line."
                 )
-            record = Record()
+            record = Record(group=group_of(value, group))
             for number, (word, tag) in enumerate(zip(value["tokens"], tags, strict=True)):
                 tag = _named(tag, labels, where)
                 if not is_tag(tag) or not word.strip():
@@ -207,7 +255,8 @@ def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
         for start, end in pairwise([*starts, len(record.words)]):
             part = slice(start, end)
             sent_starts = [True, *record.sent_starts[part][1:]]
-            yield Record(record.words[part], record.tags[part], sent_starts, record.lines[part])
+            words, tags, lines = record.words[part], record.tags[part], record.lines[part]
+            yield Record(words, tags, sent_starts, lines, record.group)
 
 
 def _token_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:

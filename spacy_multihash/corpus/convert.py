@@ -1,12 +1,11 @@
 """Files in common formats as docs with entities or labels."""
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
-from random import Random
-from typing import Literal, NamedTuple, Optional, TypeVar, Union
+from typing import Literal, NamedTuple, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -40,8 +39,6 @@ from .texts import (
     read_lines,
 )
 
-SPLITS = ("train", "dev", "test")
-ItemT = TypeVar("ItemT")
 Format = Literal["conll", "jsonl", "csv"]
 
 _SUFFIXES: dict[str, Format] = {
@@ -94,6 +91,8 @@ class Reading:
     labels (Optional[Sequence[str]]): The tag of each number in JSON.
     layout, csv_layout: The columns of a CoNLL file and of a CSV file.
     offsets (str): How the offsets of entities count, as in `in_characters`.
+    group (Optional[str]): What names the document that a text is from: a key, or a column of CSV or
+        CoNLL. None: the usual keys.
     """
 
     format: Optional[Format] = None
@@ -102,6 +101,7 @@ class Reading:
     layout: Layout = field(default_factory=Layout)
     csv_layout: CsvLayout = field(default_factory=CsvLayout)
     offsets: str = "characters"
+    group: Optional[str] = None
 
     def __post_init__(self) -> None:
         """Check the settings that are strings."""
@@ -174,6 +174,10 @@ class TaggedTokens:
         """Return the words of a document."""
         return tuple(self.records[i].words)
 
+    def groups(self) -> list[str]:
+        """Return what names the document of each item, or ""."""
+        return [record.group for record in self.records]
+
     def make_doc(self, i: int, nlp: Language) -> Doc:
         """Make a doc of the words of a document, with spaces unknown."""
         record = self.records[i]
@@ -218,6 +222,10 @@ class AnnotatedTexts:
     def words(self, i: int) -> tuple[str, ...]:
         """Return the words of a text, before it's cut into tokens."""
         return tuple(self.texts[i].text.split())
+
+    def groups(self) -> list[str]:
+        """Return what names the document of each text, or ""."""
+        return [text.group for text in self.texts]
 
     def make_doc(self, i: int, nlp: Language) -> Doc:
         """Make a doc of a text, with the entities that fall on tokens."""
@@ -314,12 +322,22 @@ def read_source(path: Path, reading: Reading) -> Source:
     """Read a file.
 
     Raises ValueError, with file and line, if the file can't be read, has no documents or no
-    annotations, or if labels of texts look like something else.
+    annotations, if labels of texts look like something else, or if nothing has the group.
     """
+    source = _read_source(path, reading)
+    if reading.group is not None and not any(source.groups()):
+        raise ValueError(
+            f"{path}: expected {reading.group!r} as --group, found it nowhere. Name a key of "
+            "JSON, a column of CSV, or the number of a column or the key of comments of CoNLL."
+        )
+    return source
+
+
+def _read_source(path: Path, reading: Reading) -> Source:
     format_ = reading.format or guess_format(path, reading)
     if format_ == "conll":
         documents = {"sentences": False, "documents": True}.get(str(reading.docs))
-        records = list(read_conll(path, reading.layout, documents=documents))
+        records = list(read_conll(path, reading.layout, documents=documents, group=reading.group))
         if records and _reads_index(path, reading.layout, records):
             raise ValueError(
                 f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
@@ -328,7 +346,9 @@ def read_source(path: Path, reading: Reading) -> Source:
             )
         return _tagged_tokens(path, format_, records, reading)
     if format_ == "jsonl" and has_tagged_tokens(path):
-        return _tagged_tokens(path, format_, read_tagged_json(path, reading.labels), reading)
+        return _tagged_tokens(
+            path, format_, read_tagged_json(path, reading.labels, reading.group), reading
+        )
     return _annotated_texts(path, format_, reading)
 
 
@@ -399,7 +419,11 @@ def _tagged_tokens(
 
 def _annotated_texts(path: Path, format_: Format, reading: Reading) -> AnnotatedTexts:
     """Read texts, and note texts without words or annotation, or that weren't accepted."""
-    texts = read_csv(path, reading.csv_layout) if format_ == "csv" else read_jsonl(path)
+    texts = (
+        read_csv(path, reading.csv_layout, reading.group)
+        if format_ == "csv"
+        else read_jsonl(path, reading.group)
+    )
     items, problems = [], list[Problem]()
     for text in texts:
         if text.answer != ACCEPT:
@@ -444,52 +468,3 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
             f"{path}: found {len(labels):,} different labels in {texts:,} texts, such as {some}. "
             "Name the column that has the labels with --label-column."
         )
-
-
-def split_items(
-    items: Sequence[ItemT],
-    shares: Sequence[float],
-    seed: int,
-    key: Callable[[ItemT], Hashable] = lambda item: item,
-) -> dict[str, list[ItemT]]:
-    """Return items in random order, split into train, dev and test, or only train and dev.
-
-    shares (Sequence[float]): The share of each split. They must add up to 1.
-    key (Callable[[ItemT], Hashable]): Items with equal keys stay in the same split.
-
-    Raises ValueError for invalid shares, or if a split would be empty.
-    """
-    if not 2 <= len(shares) <= len(SPLITS) or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
-        raise ValueError(
-            f"Expected two or three shares above 0 that add up to 1, of {', '.join(SPLITS)}, was: "
-            f"{', '.join(map(str, shares))}. Give for example 0.8,0.1,0.1."
-        )
-    # 0.7 + 0.2 + 0.1 is not quite 1
-    ends = [round(end, 6) for end in accumulate(shares)]
-    groups: dict[Hashable, list[ItemT]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    shuffled = list(groups.values())
-    Random(seed).shuffle(shuffled)
-    shuffled.sort(key=len, reverse=True)  # frequent texts come into train
-    starts = [0, *accumulate(map(len, shuffled))]
-    bounds = [0, *(int(end * len(items)) for end in ends)]
-    splits = {
-        name: [
-            item
-            for group, start in zip(shuffled, starts, strict=False)
-            if low <= start < high
-            for item in group
-        ]
-        for name, (low, high) in zip(SPLITS, pairwise(bounds), strict=False)
-    }
-    for name, part in splits.items():
-        if not part:
-            documents = "is 1 document" if len(items) == 1 else f"are {len(items):,} documents"
-            if len(groups) < len(items):
-                documents += f", {len(groups):,} of them different"
-            raise ValueError(
-                f"The split {name} would be empty: there {documents}. Give it a larger share, or "
-                "more documents."
-            )
-    return splits

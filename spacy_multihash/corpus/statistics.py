@@ -4,7 +4,7 @@ Table 4 of the report counts the distinct values of attributes, Table 5 document
 entities, and Table 6 seen and unseen entities.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
@@ -25,6 +25,11 @@ from .evaluation import VERBATIM, Matching
 from .read import text_labels
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+# Parts of a corpus are distant if a quarter of it is between them, and near within a tenth.
+DISTANT, NEAR, PARTS = 0.25, 0.1, 10
+_REPEATED = 20  # entities, to tell whether the order means anything
+_SHUFFLED = 0.3  # the share of near repeats; 0.19 by chance
+_MAX_TOKENS = 10**6  # to read for repeats
 
 
 def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
@@ -224,6 +229,29 @@ class SeenStats:
 
 
 @dataclass(frozen=True)
+class Repeats:
+    """How far away the entities of a corpus are repeated.
+
+    distant (Sequence[tuple[int, int]]): For each of ten parts of the corpus, of equal length: the
+        mentions of entities that distant parts have as well, and all mentions.
+    is_shuffled (Optional[bool]): Whether mentions of an entity are no nearer to each other than by
+        chance, so that the order doesn't show what belongs together. None: too few to tell.
+    """
+
+    distant: Sequence[tuple[int, int]]
+    is_shuffled: Optional[bool]
+
+    @property
+    def distant_share(self) -> Optional[float]:
+        """The share of mentions of entities that distant parts have as well, 0 to 1.
+
+        About as many entities of new texts are in the corpus. None without entities.
+        """
+        distant, mentions = map(sum, zip(*self.distant, strict=True))
+        return _ratio(distant, mentions)
+
+
+@dataclass(frozen=True)
 class CorpusStats:
     """Statistics of a corpus.
 
@@ -231,12 +259,45 @@ class CorpusStats:
     seen (Mapping[str, SeenStats]): The other splits, compared with "train".
     matching (Matching): How entities were compared.
     lang (str): The language of the vocab that computed the attributes.
+    repeats (Optional[Repeats]): How far away the entities of "train" are repeated, if the docs were
+        read in order.
     """
 
     splits: Mapping[str, SplitStats]
     seen: Mapping[str, SeenStats]
     matching: Matching
     lang: str
+    repeats: Optional[Repeats] = None
+
+
+def find_repeats(docs: Iterable[Doc], matching: Matching = VERBATIM) -> Repeats:
+    """Find out how far away the entities of a corpus are repeated, in its first million tokens.
+
+    docs (Iterable[Doc]): The docs, in the order of the corpus.
+    """
+    mentions: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    length = 0
+    for doc in docs:
+        for ent in doc.ents:
+            mentions[matching.key(ent)].append(length + ent.start)
+        length += len(doc)
+        if length >= _MAX_TOKENS:
+            break
+    distant, shares = numpy.zeros((PARTS, 2), dtype="int64"), []
+    for of_entity in mentions.values():
+        places = numpy.array(of_entity)
+        reach = numpy.maximum(places - places[0], places[-1] - places)
+        counts = numpy.stack([reach > DISTANT * length, numpy.ones_like(places)], axis=1)
+        numpy.add.at(distant, places * PARTS // length, counts)
+        if len(places) > 1:
+            ends = numpy.searchsorted(places, places + NEAR * length, side="right")
+            pairs = len(places) * (len(places) - 1) / 2
+            shares.append(float((ends - numpy.arange(1, len(places) + 1)).sum()) / pairs)
+    is_known = len(shares) >= _REPEATED
+    return Repeats(
+        [(found, of_part) for found, of_part in distant.tolist()],
+        sum(shares) / len(shares) < _SHUFFLED if is_known else None,
+    )
 
 
 def describe_corpus(

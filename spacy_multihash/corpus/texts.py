@@ -20,6 +20,8 @@ _KEYS = ("spans", "labels", "label", "cats")
 # Only read if they are lists: accepted choices, and entities if no other key has them.
 _ACCEPTED, _ENTITIES = "accept", "entities"
 _ANSWER = "answer"
+# What may name the document that a text is from, in an object, its "meta" or "data", or a header.
+GROUP_KEYS = ("doc_id", "document_id", "article_id", "document", "article", "source")
 _EXAMPLES = (
     '"spans": [{"start": 0, "end": 4, "label": "X"}], "label": [[0, 4, "X"]], "label": "X" or '
     '"cats": {"X": 1}'
@@ -183,6 +185,7 @@ class AnnotatedText:
     cats (Mapping[str, float]): The labels of the whole text, with values from 0 to 1.
     is_annotated (bool): Whether the file annotates the text, even as empty.
     answer (str): The annotator's answer, as Prodigy writes it: "accept" or another.
+    group (str): What names the document that the text is from, or "".
     """
 
     line: int
@@ -191,6 +194,7 @@ class AnnotatedText:
     cats: Mapping[str, float] = field(default_factory=dict)
     is_annotated: bool = True
     answer: str = ACCEPT
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -214,7 +218,20 @@ class CsvLayout:
         return None
 
 
-def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
+def group_of(record: Any, key: Optional[str]) -> str:  # noqa: ANN401 (any JSON)
+    """Return what names the document of an object's text, in the object, its "meta" or "data".
+
+    key (Optional[str]): The key that has it. None: the first of GROUP_KEYS.
+    """
+    if not isinstance(record, dict):
+        return ""
+    places = [record, *(record[k] for k in ("meta", "data") if isinstance(record.get(k), dict))]
+    names = GROUP_KEYS if key is None else (key,)
+    found = (place[name] for name in names for place in places if name in place)
+    return next((str(value) for value in found if isinstance(value, (str, int))), "")
+
+
+def read_jsonl(path: Path, group: Optional[str] = None) -> Iterator[AnnotatedText]:
     """Yield the texts of a file with a JSON object on each line, or a JSON array.
 
     Entities are "spans", a list of objects as in Prodigy, or "label" or "labels", a list of lists
@@ -222,6 +239,8 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
     Labels of the whole text are "cats", an object, or "label" or "labels", a string or a list of
     strings, or the list "accept" of Prodigy's choices. Exports of Label Studio and training data of
     spaCy 2 are read, too.
+
+    group (Optional[str]): The key of `group_of`.
 
     Raises ValueError, with file and line, for anything else.
     """
@@ -239,7 +258,8 @@ def read_jsonl(path: Path) -> Iterator[AnnotatedText]:
             for key in keys:
                 _annotate(record[key], key, where, spans, cats)
             answer = str(record.get(_ANSWER, ACCEPT))
-            yield AnnotatedText(number, text, spans, cats, bool(keys), answer)
+            of = group_of(value, group)
+            yield AnnotatedText(number, text, spans, cats, bool(keys), answer, of)
     bad.check()
 
 
@@ -451,8 +471,11 @@ def _column_names(header: Sequence[str]) -> list[str]:
     return [name.strip().strip('"') for name in header]
 
 
-def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
+def read_csv(path: Path, layout: CsvLayout, group: Optional[str] = None) -> Iterator[AnnotatedText]:
     """Yield the texts of a CSV file with a header.
+
+    group (Optional[str]): The column that names the document of a text. None: the first of
+        GROUP_KEYS.
 
     Raises ValueError, with file and line, if the header lacks a column, if a row has another number
     of fields, or if it has no label and each text needs one.
@@ -483,7 +506,8 @@ def read_csv(path: Path, layout: CsvLayout) -> Iterator[AnnotatedText]:
                     "fields is in quotes."
                 )
             spans, cats = _of_field(row[label_at].strip(), layout, where)
-            yield AnnotatedText(number, row[text_at], spans, cats)
+            of = group_of(dict(zip(header, row, strict=True)), group)
+            yield AnnotatedText(number, row[text_at], spans, cats, group=of)
     bad.check()
 
 

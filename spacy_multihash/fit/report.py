@@ -20,7 +20,7 @@ from ..inspection.page import (
     share_bar,
     tag,
 )
-from .scores import SplitScores, TextMistake
+from .scores import SplitScores, TextMistake, difference_interval
 from .training import History
 
 _MEGA = 10**6
@@ -35,6 +35,7 @@ PARTS = (
     "total."
 )
 _TEXT_LENGTH = 300  # characters of a text to show
+_UNWEIGHTED = ", unweighted"
 _PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
 
 
@@ -42,11 +43,13 @@ _PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
 class Arm:
     """A trained pipeline, with scores by split.
 
+    settings (Mapping[str, str]): What it was trained with, by name, such as "static vectors".
     bytes (int): The size of its files.
     speed (float): Tokens per second, on this machine.
     """
 
     name: str
+    settings: Mapping[str, str]
     scores: Mapping[str, SplitScores]
     history: History
     bytes: int
@@ -68,7 +71,7 @@ def render_report(
     """Render the page.
 
     about (str): The versions, the settings and the language.
-    arms (Sequence[Arm]): Our pipeline, and maybe spaCy's, trained for as many steps.
+    arms (Sequence[Arm]): Our pipeline, and maybe spaCy's.
     warnings (Warnings): Likely problems of the corpus.
     reasons (Sequence[str]): The reasons for the settings.
     notes (Sequence[str]): Further steps, such as calibration.
@@ -82,7 +85,7 @@ def render_report(
         section(
             "Scores",
             html_table(SCORES_HEADER, score_rows(ours.scores)),
-            _about_scores(ours.scores),
+            *about_scores(ours.scores, stats),
         ),
         _comparison(arms) if len(arms) > 1 else "",
         section("Training", _curve(arms), *notes),
@@ -135,13 +138,16 @@ def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
     """List the scores of each split and part: name, gold, P, R, F1 and its interval."""
     rows = []
     for split, of_split in [*scores.items()][::-1]:
-        for part, of_part in of_split.parts.items():
+        parts = {f"{split}{_PARTS[part]}": of_part for part, of_part in of_split.parts.items()}
+        if of_split.expected is not None:
+            parts = {split: of_split.expected, f"{split}{_UNWEIGHTED}": parts.pop(split), **parts}
+        for name, of_part in parts.items():
             rows.append(
                 (
-                    f"{split}{_PARTS[part]}",
+                    name,
                     f"{of_part.entities:,}",
                     *(percent(value) for value in (of_part.p, of_part.r, of_part.f)),
-                    _interval(of_split) if part == "all" else "",
+                    _interval(of_split) if name == split else "",
                 )
             )
     return rows
@@ -158,7 +164,7 @@ def _headline(ours: Arm) -> Html:
     split = best_split(ours.scores)
     of_split = ours.scores[split]
     facts = {
-        f"F1 on {split}": f"{percent(of_split.parts['all'].f)} ({_interval(of_split)})",
+        f"F1 on {split}": f"{percent(of_split.best.f)} ({_interval(of_split)})",
         "size": f"{ours.bytes / _MEGA:,.1f} MB",
         "speed": f"{ours.speed:,.0f} tokens/s",
         "training": duration(ours.history.seconds),
@@ -176,51 +182,89 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02} min" if minutes else f"{rest} s"
 
 
-def _about_scores(scores: Mapping[str, SplitScores]) -> str:
-    of_split = scores[best_split(scores)]
-    others = f"{of_split.units:,} {of_split.unit}"
-    text = f"With another {others} of the same kind, F1 would be different"
-    text += ": 19 times out of 20, it would be in the interval." if of_split.interval else "."
+def about_scores(scores: Mapping[str, SplitScores], stats: CorpusStats) -> list[str]:
+    """Say which texts the best score is for, and what its interval means."""
+    split = best_split(scores)
+    of_split = scores[split]
+    number = f"{of_split.units:,} {of_split.unit}"
+    if of_split.expected is not None:
+        share = stats.repeats.distant_share if stats.repeats else None
+        seen = stats.seen[split].seen_share
+        lines = [
+            f"{split} is for new texts of the same kind, from other documents than the corpus. It "
+            f"comes from {number}, and its neighbours aren't in train. Still, train has "
+            f"{percent(seen)} % of its entities, but only {percent(share)} % of the entities of "
+            "distant parts, and probably of new texts. So seen entities are weighted to that "
+            "share. Texts of another source or topic score lower.",
+        ]
+        if of_split.interval:
+            lines[0] += (
+                " The interval allows for other regions, and for another share of seen entities."
+            )
+    else:
+        lines = [f"The scores are those of {number}."]
+        if of_split.interval:
+            lines[0] += (
+                " If they were drawn at random, F1 on all texts that they were drawn from is in "
+                f"the interval 19 times out of 20. F1 on another {number} varies as well, and is "
+                "in it about 17 times out of 20."
+            )
     if "seen" in of_split.parts:
-        text += (
-            " An entity is seen if train has an entity with the same text. The larger the gap "
+        lines.append(
+            "An entity is seen if train has an entity with the same text. The larger the gap "
             "between seen and unseen, the more the model relies on names instead of context. "
             f"{PARTS}"
         )
     if "test" not in scores:
-        text += " The best step was chosen on dev, so new texts may score lower."
-    return text
+        lines.append("The best step was chosen on dev, so new texts may score lower.")
+    return lines
 
 
-COMPARISON_HEADER = ("", "F1", "95 % interval", "training", "MB", "tokens/s")
+def comparison_table(arms: Sequence[Arm]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return header and rows: a column for each pipeline, with its settings and its results."""
+    settings = {name: [arm.settings[name] for arm in arms] for name in arms[0].settings}
+    split = best_split(arms[0].scores)
+    scores = [arm.scores[split] for arm in arms]
+    rows = {
+        **settings,
+        "training steps": [f"{arm.history.step:,}" for arm in arms],
+        "training": [duration(arm.history.seconds) for arm in arms],
+        f"F1 on {split}": [percent(of_arm.parts["all"].f) for of_arm in scores],
+        "MB": [f"{arm.bytes / _MEGA:,.1f}" for arm in arms],
+        "tokens/s": [f"{arm.speed:,.0f}" for arm in arms],
+    }
+    return ("", *(arm.name for arm in arms)), [[name, *values] for name, values in rows.items()]
 
 
-def comparison_rows(arms: Sequence[Arm]) -> Sequence[tuple[str, ...]]:
-    """List the scores, times and sizes of pipelines."""
-    rows = []
-    for arm in arms:
-        scores = arm.scores[best_split(arm.scores)]
-        rows.append(
-            (
-                arm.name,
-                percent(scores.parts["all"].f),
-                _interval(scores),
-                duration(arm.history.seconds),
-                f"{arm.bytes / _MEGA:,.1f}",
-                f"{arm.speed:,.0f}",
-            )
-        )
-    return rows
+def describe_difference(arms: Sequence[Arm]) -> str:
+    """Say by how much F1 differs, with its interval, and whether that's a win."""
+    split = best_split(arms[0].scores)
+    ours, theirs = (arm.scores[split] for arm in arms)
+    points = 100 * ((ours.parts["all"].f or 0) - (theirs.parts["all"].f or 0))
+    interval = difference_interval(ours.counts, theirs.counts)
+    if interval is None:
+        return f"F1 of ours minus spaCy's: {points:+.1f} points. There's no interval, so no win."
+    low, high = (100 * bound for bound in interval)
+    verdict = "no win, as the interval contains 0"
+    if low > 0:
+        verdict = "a win for ours"
+    elif high < 0:
+        verdict = "a win for spaCy's"
+    return (
+        f"F1 of ours minus spaCy's: {points:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f} "
+        f"(both on the same samples of {ours.units:,} {ours.unit}). That's {verdict}. With another "
+        "--seed, both trainings differ."
+    )
 
 
 def _comparison(arms: Sequence[Arm]) -> Html:
     return section(
         "Beside spaCy's own",
-        html_table(COMPARISON_HEADER, comparison_rows(arms)),
-        f"F1 is on {best_split(arms[0].scores)}. The baseline is spaCy's config for efficiency "
-        "(spacy init config --optimize efficiency), trained on the same corpus for as many steps, "
-        f"{arms[1].history.step:,}. Both keep the best step on dev. The speeds were measured in "
-        "turns.",
+        html_table(*comparison_table(arms)),
+        describe_difference(arms),
+        "spaCy's is the config that spacy init config writes, with the same static vectors, and "
+        "trained with its own patience. Both keep the best step on dev. The speeds were measured "
+        "in turns.",
     )
 
 

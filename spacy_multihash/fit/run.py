@@ -19,6 +19,7 @@ class Options:
     """The options of the command, which decide the pipeline.
 
     overrides (Mapping[str, Any]): Overrides of the config.
+    group (Optional[str]): What names the document that a text is from.
     """
 
     data: Path
@@ -32,6 +33,7 @@ class Options:
     seed: int = 0
     code: Optional[Path] = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    group: Optional[str] = None
 
     def as_json(self) -> dict[str, Any]:
         """Return all options, with a digest of each file in place of its path."""
@@ -143,7 +145,11 @@ def check_results(done: Mapping[str, Any]) -> None:
         elif name == "finish":
             ", ".join(result)
         elif name.startswith("report"):
-            for row in [*result["scores"], *result["comparison"]]:
+            rows = list(result["scores"])
+            if "difference" in result:
+                header, body = result["comparison"]
+                rows += [header, *body]
+            for row in [*rows, result.get("about", ()), [result.get("difference", "")]]:
                 ", ".join(row)
 
 

@@ -2,39 +2,91 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
 
 from spacy.tokens import Doc
 
-from ..corpus.convert import split_items
 from ..corpus.read import text_labels
+from ..corpus.splits import MIN_GROUPS, split_related
 from ..corpus.statistics import CorpusStats
 from .report import labels_of
 from .run import Options
 
-SHARES = {(False, False): (0.8, 0.1, 0.1), (False, True): (0.9, 0.1)}  # by (has dev, has test)
+SHARES = {(False, False): (0.75, 0.1, 0.15), (False, True): (0.9, 0.1)}  # by (has dev, has test)
 MIN_DOCS = 10  # to split
 FEW = 10  # entities of a label in train
 MIN_CALIBRATED = 100  # entities of dev
 
 
-def split_docs(docs: Mapping[str, list[Doc]], options: Options) -> dict[str, list[Doc]]:
-    """Split missing dev and test sets off train. Raises ValueError if there are too few docs."""
+@dataclass(frozen=True)
+class Split:
+    """A corpus in splits.
+
+    docs (Mapping[str, list[Doc]]): The docs of each split.
+    regions (Mapping[str, list[int]]): The region of each doc, for splits that come from regions.
+    by (Optional[str]): What kept texts apart: the "groups" that the corpus names, their "order", or
+        "chance". None: the splits were given.
+    """
+
+    docs: Mapping[str, list[Doc]]
+    regions: Mapping[str, list[int]]
+    by: Optional[str]
+
+
+def split_docs(
+    docs: Mapping[str, list[Doc]], options: Options, groups: Sequence[str] = ()
+) -> Split:
+    """Split missing dev and test sets off train, and keep apart what belongs together.
+
+    Docs of a group stay in one split. Otherwise, docs with the same words do. Entities are split by
+    regions, and labels of texts at random.
+
+    groups (Sequence[str]): The group of each doc of train, such as its article. They count if there
+        are 10 or more.
+
+    Raises ValueError if there are too few docs, or too few groups for --group.
+    """
     shares = SHARES.get(("dev" in docs, "test" in docs))
     if shares is None:
-        return dict(docs)
-    number = len(docs["train"])
+        return Split(dict(docs), {}, None)
+    items = docs["train"]
+    number = len(items)
     if number < MIN_DOCS:
-        has_sentences = any(token.is_sent_start for doc in docs["train"] for token in doc[1:])
+        has_sentences = any(token.is_sent_start for doc in items for token in doc[1:])
         advice = " To make a document of each sentence of CoNLL: convert --docs sentences"
         raise ValueError(
             f"{options.data} has {number} {'document' if number == 1 else 'documents'}, and fit "
             f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test."
             f"{advice if has_sentences else ''}"
         )
-    parts = split_items(
-        docs["train"], shares, options.seed, lambda doc: tuple(token.text for token in doc)
+    parts = split_related(
+        groups or [""] * number,
+        [tuple(token.text for token in doc) for doc in items],
+        shares,
+        options.seed,
+        by_order=not options.textcat,
     )
-    return {**docs, **parts}
+    if options.group is not None and parts.by != "groups":
+        raise ValueError(
+            f"--group {options.group} names {len(set(groups))} documents of {options.data} in "
+            f"{number} texts. Name what at least {MIN_GROUPS} documents have, each with several "
+            "texts, or leave --group out."
+        )
+    made = {name: [items[i] for i in places] for name, places in parts.places.items()}
+    return Split({**docs, **made}, parts.regions, parts.by)
+
+
+def groups_of(docs: Sequence[Doc], path: Path, key: Optional[str]) -> list[str]:
+    """Return the groups of docs by a key of their user_data. Raises ValueError if none has it."""
+    groups = [str(doc.user_data.get(key, "")) for doc in docs] if key else []
+    if key and not any(groups):
+        raise ValueError(
+            f"{path}: expected {key!r} as --group, found it in no doc.user_data. Name another key. "
+            "DocBin keeps them with store_user_data=True."
+        )
+    return groups
 
 
 def check_docs(docs: Mapping[str, Sequence[Doc]], options: Options) -> None:
@@ -74,3 +126,16 @@ def few_entities(stats: CorpusStats) -> list[str]:
     number = stats.splits["dev"].entities
     few = f"Don't rely on the probabilities: dev has only {number} entities."
     return [few] if number < MIN_CALIBRATED else []
+
+
+def unknown_documents(stats: CorpusStats, by: Optional[str]) -> list[str]:
+    """Warn if neither groups nor the order of a corpus show what belongs together."""
+    is_shuffled = by == "chance" or (stats.repeats and stats.repeats.is_shuffled)
+    if by in ("groups", None) or not is_shuffled:
+        return []
+    return [
+        "The corpus doesn't show which texts are from one document: it may be shuffled. If they "
+        "are in both train and test, the score is too high: expect an F1 on new texts between "
+        "that of unseen entities and that of all. Name what their documents are called with "
+        "--group, or give --dev and --test."
+    ]

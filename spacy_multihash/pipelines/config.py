@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
+from spacy.util import registry
 
 from ..common.registered import (
     MAXOUT_WINDOW_ENCODER,
@@ -164,3 +165,20 @@ def set_config(nlp: Language, new: dict[str, Any]) -> None:
     for key in config:
         if key != "components" and config[key] != new[key]:
             config[key] = new[key]
+
+
+def drop_removed_settings(section: dict[str, Any]) -> None:
+    """Delete removed settings that are off from a config, or from a section of it, in place.
+
+    spaCy fills them in, as it does all settings of a registered function.
+    """
+    off = set[str]()
+    for name, value in section.items():
+        kind = "factories" if name == "factory" else name.removeprefix("@")
+        if isinstance(value, dict):
+            drop_removed_settings(value)
+        elif kind != name and registry.has(kind, value):
+            removed = getattr(registry.get(kind, value), "removed_settings", {})
+            off |= {key for key, rule in removed.items() if section.get(key, rule) == rule.off}
+    for key in off:
+        del section[key]

@@ -22,16 +22,19 @@ from experiments.corpora.sample import make_sentences
 from spacy_multihash.cli import fit as module
 from spacy_multihash.common.files import FORMER
 from spacy_multihash.common.registered import ADAM
-from spacy_multihash.corpus.convert import SPLITS
+from spacy_multihash.corpus.splits import SPLITS
+from spacy_multihash.fit.report import PARTS
 from spacy_multihash.fit.run import Options, Run
 from spacy_multihash.fit.splits import split_docs
 from spacy_multihash.fit.training import History, train
+from spacy_multihash.ner.calibration import compare, judge_entities
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
-from tests.helpers.vectors import files
+from tests.helpers.vectors import files, random_vectors, write_pipeline
 
 FEW_STEPS = ("--training.max_steps", "20", "--training.eval_frequency", "5")
+CONFIGS = ("config.cfg", "baseline/config.cfg")
 FILES = ["config.cfg", "corpus", "fit.json", "model", "report.html", "scores.json"]
 
 
@@ -83,6 +86,11 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     assert sizes == {"train": 100, "dev": 100, "test": 100}
     scores = json.loads(Path("out/scores.json").read_text())
     assert {*scores} == {"ours", "spaCy"}
+    settings = [scores[name]["settings"] for name in ("ours", "spaCy")]
+    assert [s["model"].split(", ")[0] for s in settings] == ["tagger_ner", "ner"]
+    assert [s["static vectors"] for s in settings] == ["none", "none"]
+    assert settings[1]["patience"] == "1,600 steps"  # spaCy's
+    assert re.search(r"F1 of ours minus spaCy's: [+-]\d+\.\d points", said(result))
     for name, path in (("ours", "model"), ("spaCy", "baseline/model")):
         pipeline = spacy.load(Path("out", path))
         for split in ("dev", "test"):
@@ -104,7 +112,15 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     titles = ["Scores", "Beside spaCy", "Training", "Labels", "Corpus", "Go on", "Where it"]
     for title in (*titles, "Mistakes"):
         assert f"<h2>{title}" in page
-    assert module.PARTS in said(result) and module.PARTS in page
+    assert PARTS in said(result) and PARTS in page
+    assert "If they were drawn at random" in said(result) and "is for new texts" not in page
+    for path in ("out/config.cfg", "out/model/config.cfg"):
+        assert not re.search("^(ard|word_dropout|moves) =", Path(path).read_text(), re.MULTILINE)
+    error = re.search(r"on test, probabilities are off by ([\d.]+) points", said(result))
+    judged = judge_entities(nlp, "tagger_ner", list(docs["test"](nlp)))
+    assert error and float(error[1]) == pytest.approx(
+        100 * compare(judged, judged.former).after.error, abs=1
+    )
     assert "Calibrated on dev" in said(result) and "Don't rely" not in said(result)
     assert "multihash show out/model 'YOUR TEXT'" in said(result)
 
@@ -140,7 +156,10 @@ def interrupted_training(config: Any, model: Path, checkpoint: Path, show: Any) 
 def test_interrupted_run_goes_on_and_gets_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     done("train.conll")
     sizes = [len(list(Corpus(f"out/corpus/{name}.spacy")(spacy.blank("en")))) for name in SPLITS]
-    assert sizes == [80, 10, 10]
+    assert sizes == [75, 10, 15]
+    scores = json.loads(Path("out/scores.json").read_text())["ours"]["scores"]["test"]
+    assert scores["unit"] == "regions" and scores["expected"]["entities"] > 0
+    assert "test is for new texts of the same kind" in Path("out/report.html").read_text()
     expected = results()
     Path("out").rename("whole")
     for name in ("prepare", "train", "finish", "make_report"):
@@ -199,7 +218,8 @@ def test_finished_run_does_nothing_again_but_what_is_new(
     report = Path("out/report.html").stat().st_mtime_ns
     monkeypatch.setattr(module, "train", None)
     again = invoke(*args)
-    assert again.stdout == first.stdout and again.stderr == ""
+    assert again.stdout.endswith(first.stdout) and again.stderr == ""
+    assert "Done before, and read from out/fit.json: corpus and config, train" in said(again)
     monkeypatch.setattr(module, "has_build", lambda: False)
     install = "    python -m pip install build\n    python -m spacy package"
     assert install in invoke(*args).stdout
@@ -227,10 +247,9 @@ def test_finished_run_does_nothing_again_but_what_is_new(
     [("one.jsonl", "textcat", ("--baseline",)), ("many.jsonl", "textcat_multilabel", ())],
 )
 def test_texts_are_classified(data: str, kind: str, options: tuple[str, ...]) -> None:
-    embed = "--components.textcat.model."
-    small = [f"{embed}rows", 100, f"{embed}importance_rows", 100]
-    scores = done(data, "--textcat", *small, *options)
+    scores = done(data, "--textcat", *options)
     nlp = spacy.load("out/model")
+    assert scores["ours"]["settings"]["model"] == f"{kind}, TextCatBOW"
     assert nlp.get_pipe_meta("textcat").factory == kind
     if options:
         assert spacy.load("out/baseline/model").get_pipe_meta(kind).factory == kind
@@ -240,6 +259,23 @@ def test_texts_are_classified(data: str, kind: str, options: tuple[str, ...]) ->
     page = Path("out/report.html").read_text()
     assert "multihash show" not in page
     assert "<h2>Mistakes" in page and ("have wrong labels" in page or "no mistakes" in page)
+
+
+@pytest.mark.parametrize("data", ["train.conll", "one.jsonl"])
+def test_baseline_has_the_same_vectors(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = {word for sentence, _ in sample(0)["train"][:100] for word in sentence}
+    write_pipeline(Path("vectors"), random_vectors(len(words)), sorted(words), lang="en")
+    options = ["--vectors", "vectors", *(["--textcat"] if data == "one.jsonl" else [])]
+    done(data, *options)
+    report = Path("out/report.html").read_text()
+    monkeypatch.setattr(module, "train_pipeline", interrupted(lambda *args: None))
+    assert invoke(data, *options, "--baseline").exit_code == 130
+    ours, theirs = (load_config(Path("out", name), interpolate=True) for name in CONFIGS)
+    assert ours["paths"]["vectors"] == theirs["paths"]["vectors"] == "vectors"
+    assert theirs["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"]
+    assert theirs["training"]["patience"] == 1600 and theirs["training"]["max_steps"] == 20
+    assert module.describe_settings(Path("out/config.cfg"))["static vectors"] == "vectors"
+    assert Path("out/report.html").read_text() == report
 
 
 def test_texts_with_entities_get_no_warning_of_few_entities(folder: Path) -> None:
@@ -267,8 +303,8 @@ def test_last_step_is_scored_and_step_0_pointed_out(monkeypatch: pytest.MonkeyPa
 
 def test_same_texts_stay_in_one_split() -> None:
     docs = [Doc(Vocab(), words=["text", str(i % 20)]) for i in range(60)]
-    parts = split_docs({"train": docs}, Options(Path(), None, None, "en"))
-    texts = [{doc.text for doc in part} for part in parts.values()]
+    split = split_docs({"train": docs}, Options(Path(), None, None, "en"))
+    texts = [{doc.text for doc in part} for part in split.docs.values()]
     assert len(set.union(*texts)) == sum(map(len, texts)) == 20
 
 

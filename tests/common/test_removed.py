@@ -6,7 +6,12 @@ import pytest
 import spacy
 
 from spacy_multihash.common import removed
-from spacy_multihash.common.removed import RemovedPart, RemovedSetting, with_removed_settings
+from spacy_multihash.common.removed import (
+    RemovedPart,
+    RemovedSetting,
+    with_removed_settings,
+)
+from spacy_multihash.pipelines.config import drop_removed_settings
 
 PARTS = {name: part for name, part in vars(removed).items() if isinstance(part, RemovedPart)}
 
@@ -43,6 +48,13 @@ def test_removed_part_raises_whatever_its_settings_are(name: str, do: Any) -> No
 def test_removed_settings_may_be_left_out_or_off(part: Any) -> None:
     assert resolve(part) == 3
     assert resolve({**part, "width": 5, "depth": 1, "noise": 0.0}) == 5
+
+
+def test_removed_settings_are_dropped_if_they_are_off(part: Any) -> None:
+    filled = spacy.registry.fill({"part": {**part, "noise": 0.1}})
+    assert filled["part"]["depth"] == 1
+    drop_removed_settings(filled)
+    assert filled == {"part": {**part, "width": 3, "noise": 0.1}}
 
 
 def test_other_value_raises(part: Any) -> None:

@@ -34,8 +34,8 @@ from spacy_multihash.corpus.convert import (
     TaggedTokens,
     guess_format,
     read_source,
-    split_items,
 )
+from spacy_multihash.corpus.splits import split_items
 from spacy_multihash.corpus.texts import CsvLayout
 
 NLP = spacy.blank("en")
@@ -689,3 +689,46 @@ def test_a_damaged_file_is_refused_or_its_entities_stand_in_it(
         for ent in doc.ents:
             escaped = json.dumps(ent.text)[1:-1]
             assert escaped in text or all(token.text in text for token in ent), (ent, content)
+
+
+# Groups
+
+
+@pytest.mark.parametrize(
+    ("comments", "settings", "expected"),
+    [
+        (("# newdoc id = a", "", "# newdoc"), {}, ["a", "a", "document 2"]),
+        (("# doc_id = a", "# doc_id = b", ""), {}, ["a", "b", "b"]),
+        (("# sent_id = a-1", "# sent_id = a-2", "# sent_id = b-s1"), {}, ["a", "a", "b"]),
+        (("# sent_id = 1", "# sent_id = 2", "# text = x"), {}, ["", "", ""]),
+        (("# page = 1", "# page = 2", "# doc_id = c"), {"group": "page"}, ["1", "2", "2"]),
+        (("", "", ""), {"group": "2"}, ["X0", "X1", "X2"]),
+    ],
+)
+def test_sentences_have_the_groups_of_comments_or_columns(
+    tmp_path: Path, comments: tuple[str, ...], settings: dict[str, str], expected: list[str]
+) -> None:
+    parts = [f"{comment}\nAnna X{i} B-PER\n" for i, comment in enumerate(comments)]
+    source = read(tmp_path, "\n".join(part.lstrip("\n") for part in parts), **settings)
+    assert source.groups() == expected
+
+
+def test_texts_have_the_groups_of_keys(tmp_path: Path) -> None:
+    rows = [
+        {"text": "Anna left", "spans": [], "label": "A", "doc_id": 7},
+        {"text": "Bob left", "label": "B", "meta": {"source": "news", "page": "x"}},
+        {"text": "Rome", "label": "B", "page": "y"},
+    ]
+    assert read_json(tmp_path, *rows).groups() == ["7", "news", ""]
+    assert read_json(tmp_path, *rows, group="page").groups() == ["", "x", "y"]
+    tagged = {"tokens": ["Anna"], "ner_tags": ["B-PER"], "doc_id": "a"}
+    assert read_json(tmp_path, tagged).groups() == ["a"]
+    table = "text,label,source\nAnna left,A,web\nBob left,B,news\n"
+    assert read(tmp_path, table, "my.csv").groups() == ["web", "news"]
+    assert read(tmp_path, table, "my.csv", group="label").groups() == ["A", "B"]
+
+
+@pytest.mark.parametrize(("content", "name"), [(CONLL, "a.conll"), ("text,label\nx,A", "a.csv")])
+def test_group_that_is_nowhere_is_refused(tmp_path: Path, content: str, name: str) -> None:
+    with pytest.raises(ValueError, match="--group"):
+        read(tmp_path, content, name, group="article")

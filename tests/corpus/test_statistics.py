@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import numpy
 import pytest
@@ -22,6 +23,7 @@ from spacy_multihash.corpus.statistics import (
     SeenStats,
     Unknown,
     describe_corpus,
+    find_repeats,
 )
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -312,3 +314,43 @@ def test_texts_with_labels_are_shown_and_need_no_entities(tmp_path: Path, vocab:
     dev = write_corpus(tmp_path / "dev.spacy", make_docs())
     result = invoke(tmp_path / "train.spacy", dev)
     assert "entities per document" in result.output and "Seen and unseen" in result.output
+
+
+def placed(places: dict[str, list[int]], length: int) -> list[Doc]:
+    """A doc for each token. Entities are at the given places."""
+    words = ["word"] * length
+    for word, at in places.items():
+        for i in at:
+            words[i] = word
+    vocab = spacy.blank("xx").vocab
+    return [Doc(vocab, words=[w], ents=["O" if w == "word" else "B-PER"]) for w in words]
+
+
+def test_distant_share_is_of_entities_that_are_repeated_far_away() -> None:
+    places = {"Anna": [0, 1, 60], "Bob": [40, 41], "Rome": [99]}
+    repeats = find_repeats(placed(places, 100))
+    assert repeats.distant_share == 3 / 6
+    assert repeats.distant[0] == (2, 2) and repeats.distant[4] == (0, 2)
+    assert repeats.is_shuffled is None
+    assert find_repeats(placed({}, 10)).distant_share is None
+
+
+@pytest.mark.parametrize("is_shuffled", [True, False])
+def test_order_shows_whether_repeats_are_near(is_shuffled: bool) -> None:
+    places = list(range(300))
+    if is_shuffled:
+        Random(0).shuffle(places)
+    mentions = {f"name{i}": sorted(places[5 * i : 5 * i + 5]) for i in range(60)}
+    assert find_repeats(placed(mentions, 300)).is_shuffled is is_shuffled
+
+
+def test_more_seen_entities_than_distant_parts_have_are_a_warning(tmp_path: Path) -> None:
+    mentions = {f"name{i}": [4 * i, 4 * i + 1] for i in range(50)}
+    write_corpus(tmp_path / "train.spacy", placed(mentions, 200))
+    write_corpus(
+        tmp_path / "test.spacy", placed({name: [i] for i, name in enumerate(mentions)}, 99)
+    )
+    result = ok(tmp_path / "train.spacy", tmp_path / "test.spacy")
+    assert "Entities of dev that are in train: 100.0 %. Distant parts of train share 0.0 %" in said(
+        result
+    )

@@ -1,5 +1,7 @@
 """Scores with intervals."""
 
+import re
+
 import numpy
 import pytest
 import spacy
@@ -9,18 +11,24 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.corpus.evaluation import Scores, known_entities
-from spacy_multihash.fit.report import score_rows
+from spacy_multihash.corpus.evaluation import KnownEntities, Scores, known_entities
+from spacy_multihash.corpus.statistics import find_repeats
+from spacy_multihash.fit.report import Arm, comparison_table, describe_difference, score_rows
 from spacy_multihash.fit.scores import (
     SplitScores,
     TextMistake,
     count_sentences,
+    difference_interval,
+    expected_scores,
     f1_interval,
     score_entities,
     score_texts,
     text_mistakes,
 )
+from spacy_multihash.fit.training import History
 from tests.helpers.corpora import make_docs
+
+KNOWN = KnownEntities({("Anna", "")})
 
 
 def two_sentences(found: list[tuple[int, int, str]], *, starts: bool = True) -> Example:
@@ -36,17 +44,20 @@ def two_sentences(found: list[tuple[int, int, str]], *, starts: bool = True) -> 
 
 def test_entities_are_counted_by_the_sentence_they_begin_in() -> None:
     example = two_sentences([(0, 1, "PER"), (2, 3, "GPE"), (5, 6, "PER"), (6, 7, "GPE")])
-    assert count_sentences(example) == [(1, 1, 1), (1, 1, 0)]
+    counts = count_sentences(example, KNOWN)
+    assert counts.sum(axis=1).tolist() == [[1, 1, 1], [1, 1, 0]]
+    assert counts[:, 1].tolist() == [[1, 0, 0], [0, 0, 0]]  # Anna is in train
 
 
 def test_doc_without_sentences_is_counted_as_one() -> None:
-    assert count_sentences(two_sentences([(0, 1, "PER")], starts=False)) == [(1, 0, 2)]
+    counts = count_sentences(two_sentences([(0, 1, "PER")], starts=False), KNOWN)
+    assert counts.sum(axis=1).tolist() == [[1, 0, 2]]
 
 
 def test_missing_annotation_counts_neither_way() -> None:
     example = two_sentences([(0, 1, "GPE")])
     example.y.set_ents([], missing=[example.y[0:3]], default="unmodified")
-    assert count_sentences(example) == [(0, 0, 0), (0, 0, 1)]
+    assert count_sentences(example, KNOWN).sum(axis=1).tolist() == [[0, 0, 0], [0, 0, 1]]
 
 
 def test_interval_is_where_other_draws_would_be() -> None:
@@ -56,7 +67,7 @@ def test_interval_is_where_other_draws_would_be() -> None:
         right = rng.random(units) < 0.7
         return numpy.stack([right, ~right, ~right], axis=1).astype(int)
 
-    low, high = f1_interval([tuple(row) for row in draw(400).tolist()]) or (0.0, 0.0)
+    low, high = f1_interval(draw(400)) or (0.0, 0.0)
     others = [draw(400)[:, 0].mean() for _ in range(2000)]
     assert_allclose(high - low, numpy.subtract(*numpy.percentile(others, [97.5, 2.5])), rtol=0.15)
     assert low < 0.7 < high
@@ -67,6 +78,46 @@ def test_interval_without_width_is_none(counts: tuple[int, int, int]) -> None:
     assert f1_interval([counts] * 3) is None
     perfect = SplitScores("texts", 3, {"all": Scores(6)}, None)
     assert score_rows({"dev": perfect})[0][-1] == "-"
+
+
+def test_interval_of_a_difference_is_paired() -> None:
+    rng = numpy.random.default_rng(0)
+    shared = rng.random(300) < 0.6
+    ours, theirs = (
+        [(int(r), int(not r), int(not r)) for r in shared ^ (rng.random(300) < flips)]
+        for flips in (0.02, 0.06)
+    )
+    low, high = difference_interval(ours, theirs) or (0.0, 0.0)
+    drawn = rng.integers(0, 300, (2000, 300))
+    right = numpy.array([ours, theirs])[:, drawn, 0].mean(axis=-1)  # F1: as many wrong as missed
+    assert_allclose((low, high), numpy.percentile(right[0] - right[1], [2.5, 97.5]), atol=0.005)
+    one, other = (f1_interval(counts) or (0.0, 0.0) for counts in (ours, theirs))
+    assert high - low < 0.7 * min(one[1] - one[0], other[1] - other[0])
+    assert difference_interval(ours, ours) is None
+
+
+def arm(name: str, right: int) -> Arm:
+    counts = [(1, 0, 0)] * right + [(0, 1, 1)] * (40 - right)
+    part = Scores(40, right / 40, right / 40, right / 40)
+    scores = {"dev": SplitScores("texts", 40, {"all": part}, f1_interval(counts), counts=counts)}
+    return Arm(name, {"patience": name}, scores, History(7), 10**6, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "said"),
+    [
+        (15, r"\+0.0 points.*no win"),
+        (30, r"\+37.5 points.*win for ours"),
+        (16, r"\+2.5 points.*no win"),
+        (5, "-25.0.*win for spaCy"),
+    ],
+)
+def test_comparison_says_who_wins(ours: int, said: str) -> None:
+    arms = [arm("ours", ours), arm("spaCy", 15)]
+    assert re.search(said, describe_difference(arms))
+    header, rows = comparison_table(arms)
+    assert header == ("", "ours", "spaCy") and rows[0] == ["patience", "ours", "spaCy"]
+    assert ["training steps", "7", "7"] in rows
 
 
 def test_scores_of_entities_are_those_of_spacy() -> None:
@@ -132,3 +183,53 @@ def test_mistakes_of_texts_are_wrong_labels_the_most_confident_first() -> None:
         (0.9, ["A", "B"], ["A"], "right"),
         (0.6, ["A", "B"], ["B"], "unsure"),
     ]
+
+
+def counts_of(seen: tuple[int, int, int], unseen: tuple[int, int, int]) -> numpy.ndarray:
+    """Counts of twelve equal units."""
+    return numpy.array([[unseen, seen]] * 12)
+
+
+def test_expected_scores_are_those_of_a_test_set_with_that_share_of_seen_entities() -> None:
+    seen, unseen = (9, 1, 1), (2, 3, 3)  # 10 and 5 entities of gold
+    distant = numpy.array([[1, 4]] * 10)
+    scores, interval = expected_scores(counts_of(seen, unseen), distant)
+    # As many of both as if a quarter was seen: seen ones count 0.375 times, unseen ones 2.25 times.
+    right, spurious, missed = (0.375 * a + 2.25 * b for a, b in zip(seen, unseen, strict=True))
+    assert scores.entities == 12 * 15
+    assert_allclose((right + missed, 0.375 * 10), (15, 0.25 * 15))
+    assert_allclose((scores.p, scores.r), (right / (right + spurious), right / (right + missed)))
+    assert_allclose(scores.f, 2 * right / (2 * right + spurious + missed))
+    assert interval and scores.f and interval[0] < scores.f < interval[1]
+
+
+def test_expected_scores_are_the_measured_ones_if_the_share_is_the_same() -> None:
+    counts = counts_of((4, 0, 1), (2, 3, 3))
+    scores, _ = expected_scores(counts, numpy.array([[1, 2]] * 10))
+    right, spurious, missed = counts.sum(axis=(0, 1))
+    assert_allclose(scores.f, 2 * right / (2 * right + spurious + missed))
+
+
+def test_interval_of_few_units_is_wider() -> None:
+    rng = numpy.random.default_rng(0)
+    sentences = rng.integers(0, 5, (200, 3))
+    regions = sentences.reshape(10, 20, 3).sum(axis=1)
+    widths = [numpy.subtract(*(f1_interval(units) or (0, 0))) for units in (regions, sentences)]
+    assert widths[0] < widths[1] < 0
+    assert f1_interval(sentences[:1]) is None
+
+
+def test_regions_are_units_if_there_are_enough() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PER", "pattern": "Anna"}])  # type: ignore[attr-defined]
+    docs = make_docs(3)
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
+    known, repeats = known_entities(docs[:2]), find_repeats(docs)
+    regions = [i // 2 for i in range(12)]
+    scores = score_entities(nlp, examples, known, regions=regions, repeats=repeats)
+    assert (scores.unit, scores.units) == ("regions", 6)
+    assert scores.best is scores.expected is not None
+    assert score_rows({"test": scores})[1][0] == "test, unweighted"
+    plain = score_entities(nlp, examples, known, regions=[0] * 12)
+    assert (plain.unit, plain.units, plain.expected) == ("documents", 12, None)
+    assert plain.best.f == scores.parts["all"].f

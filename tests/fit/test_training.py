@@ -94,7 +94,7 @@ def test_model_is_that_of_spacy_train_and_is_trained_once(tmp_path: Path, kind: 
     config = small_config(kind, write_corpus(tmp_path / "corpus.spacy", docs))
     config["training"]["max_steps"] = 24  # of which the checkpoint is
     if kind == "textcat":
-        config["components"]["textcat"]["model"].update(rows=500, importance_rows=500)
+        config["components"]["textcat"]["model"]["length"] = 512
     (tmp_path / "spacy").mkdir()
     train_as_spacy(init_nlp(config), tmp_path / "spacy", stdout=StringIO())
     paths = tmp_path / "ours", tmp_path / "checkpoint.npz"

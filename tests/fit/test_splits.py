@@ -1,0 +1,155 @@
+"""Splits that keep apart what belongs together."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from spacy_multihash.corpus.evaluation import VERBATIM
+from spacy_multihash.corpus.splits import join_equals, split_regions
+from spacy_multihash.corpus.statistics import CorpusStats, Repeats
+from spacy_multihash.fit.run import Options
+from spacy_multihash.fit.splits import groups_of, split_docs, unknown_documents
+
+SHARES = (0.75, 0.1, 0.15)
+VOCAB = spacy.blank("xx").vocab
+
+
+def options(seed: int = 0, *, textcat: bool = False) -> Options:
+    return Options(Path("DATA"), None, None, "xx", textcat=textcat, seed=seed)
+
+
+def make_docs(words: list[str]) -> list[Doc]:
+    return [Doc(VOCAB, words=["word", word]) for word in words]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=400), st.integers(0, 9))
+def test_groups_stay_in_one_split_with_dev_around_test(sizes: list[int], seed: int) -> None:
+    groups = [i for i, size in enumerate(sizes) for _ in range(size)]
+    names, regions = split_regions(groups, SHARES, seed)
+    assert len(names) == len(regions) == len(groups)
+    assert (names, regions) == split_regions(groups, SHARES, seed)
+    of_group = dict(zip(groups, names, strict=True))
+    assert [of_group[group] for group in groups] == names
+    in_order = list(of_group.values())
+    for one, other in zip(in_order, in_order[1:], strict=False):
+        is_large = max(sizes) > 0.25 * len(groups)  # then it's in train wherever it is
+        assert {one, other} != {"train", "test"} or is_large
+
+
+@pytest.mark.parametrize("number", [300, 1000, 10_000])
+def test_regions_have_their_shares(number: int) -> None:
+    names, regions = split_regions(range(number), SHARES, 1)
+    for name, share in zip(("train", "dev", "test"), SHARES, strict=True):
+        assert names.count(name) == pytest.approx(share * number, abs=11)
+    tests = {region for name, region in zip(names, regions, strict=True) if name == "test"}
+    assert tests == set(range(10))
+    assert names != split_regions(range(number), SHARES, 2)[0]
+    assert set(split_regions(range(number), (0.9, 0.1), 1)[0]) == {"train", "dev"}
+
+
+def test_large_groups_are_in_train() -> None:
+    groups = [0, 1, *[2] * 50, *range(3, 100)]
+    for seed in range(20):
+        names, _ = split_regions(groups, SHARES, seed)
+        assert names[2] == "train" and Counter(names)["train"] > 80
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), min_size=10, max_size=300),
+    st.integers(0, 9),
+)
+def test_all_docs_are_in_one_split_and_equals_in_the_same(words: list[str], seed: int) -> None:
+    docs = make_docs(words)
+    try:
+        split = split_docs({"train": docs}, options(seed))
+    except ValueError as error:  # such as if all texts are the same
+        assert "would be empty" in str(error)
+        return
+    found = [id(doc) for part in split.docs.values() for doc in part]
+    assert sorted(found) == sorted(map(id, docs))
+    texts = [{doc.text for doc in part} for part in split.docs.values()]
+    assert sum(map(len, texts)) == len(set(words))
+    assert split.by == ("order" if split.regions else "chance")
+    for name, regions in split.regions.items():
+        assert len(regions) == len(split.docs[name])
+
+
+@given(st.integers(10, 60), st.integers(0, 9), st.booleans())
+def test_named_groups_stay_together(number: int, seed: int, textcat: bool) -> None:
+    docs = make_docs([str(i % 7) for i in range(3 * number)])
+    groups = [str(i % number) for i in range(3 * number)]  # scattered
+    split = split_docs({"train": docs}, options(seed, textcat=textcat), groups)
+    of_doc = {id(doc): group for doc, group in zip(docs, groups, strict=True)}
+    parts = [{of_doc[id(doc)] for doc in part} for part in split.docs.values()]
+    assert sum(map(len, parts)) == number and split.by == "groups"
+    assert sum(map(len, split.docs.values())) == len(docs)
+
+
+@pytest.mark.parametrize("groups", [["a", "b"] * 30, [str(i) for i in range(60)], [""] * 60])
+def test_few_groups_or_one_for_each_doc_say_nothing(groups: list[str]) -> None:
+    docs = make_docs([str(i) for i in range(60)])
+    named, unnamed = (split_docs({"train": docs}, options(), of) for of in (groups, ()))
+    assert named == unnamed and named.by == "order"
+
+
+def test_group_that_names_too_few_documents_is_refused() -> None:
+    docs = make_docs([str(i) for i in range(60)])
+    asked = Options(Path("DATA"), None, None, "xx", group="page")
+    with pytest.raises(ValueError, match="--group page names 2 documents"):
+        split_docs({"train": docs}, asked, ["a", "b"] * 30)
+
+
+def test_single_document_and_few_are_refused() -> None:
+    for number in (1, 9):
+        with pytest.raises(ValueError, match=rf"{number} document"):
+            split_docs({"train": make_docs(["a"] * number)}, options())
+
+
+def test_given_splits_stay_as_they_are() -> None:
+    docs = {"train": make_docs(["a"]), "dev": make_docs(["a"])}
+    split = split_docs(docs, options())
+    assert split.docs == docs and split.by is None and not split.regions
+
+
+def test_texts_are_split_at_random() -> None:
+    docs = make_docs([str(i) for i in range(100)])
+    split = split_docs({"train": docs}, options(textcat=True))
+    assert split.by == "chance" and not split.regions
+
+
+def test_equals_go_to_the_first_of_their_splits() -> None:
+    names = ["test", "dev", "test", "train", "test"]
+    assert join_equals(names, "aabbc") == ["dev", "dev", "train", "train", "test"]
+
+
+def test_groups_of_docs_are_in_their_user_data() -> None:
+    docs = make_docs(["a", "b"])
+    docs[0].user_data["article"] = 7
+    assert groups_of(docs, Path("DATA"), None) == []
+    assert groups_of(docs, Path("DATA"), "article") == ["7", ""]
+    with pytest.raises(ValueError, match="--group"):
+        groups_of(docs, Path("DATA"), "page")
+
+
+@pytest.mark.parametrize(
+    ("by", "is_shuffled", "warns"),
+    [
+        ("order", True, True),
+        ("order", False, False),
+        ("order", None, False),
+        ("groups", True, False),
+        ("chance", False, True),
+        (None, True, False),
+    ],
+)
+def test_shuffled_corpus_without_groups_is_a_warning(
+    by: str | None, is_shuffled: bool | None, warns: bool
+) -> None:
+    stats = CorpusStats({}, {}, VERBATIM, "xx", Repeats([(0, 1)] * 10, is_shuffled))
+    assert ["--group" in warning for warning in unknown_documents(stats, by)] == [True] * warns
