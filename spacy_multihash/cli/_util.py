@@ -29,6 +29,7 @@ from wasabi.util import wrap
 from ..common.files import (
     UnreadableFile,
     being_read,
+    check_staging,
     reading,
     recover,
     replacing_folder,
@@ -309,6 +310,7 @@ def check_file_output(
     if path.exists() and not force:
         raise ValueError(f"{path} exists. Give another {name}, or --force to replace it.")
     check_writable(target.parent, name)
+    check_staging(target)
 
 
 def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool) -> None:
@@ -326,7 +328,7 @@ def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool
                 f"{path} is neither a pipeline nor a vocab, and --force replaces nothing else. "
                 "Give another OUTPUT."
             )
-    check_writable(path.resolve(), "OUTPUT")
+    check_staging(path.resolve())
 
 
 def check_apart(output: Path, *inputs: Union[str, Path, None]) -> None:

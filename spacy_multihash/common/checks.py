@@ -20,6 +20,10 @@ CHANGE_IT = "Change it in the config."
 MAX_SIZE = 2**31 - 1
 
 
+class OutOfRange(IndexError, ValueError):
+    """A row, a label or a column that isn't there. Commands print it as they print ValueErrors."""
+
+
 def setting_error(
     where: str, name: str, expected: str, value: object, advice: str = CHANGE_IT
 ) -> ValueError:

@@ -28,8 +28,9 @@ STAGING = ".spacy-multihash"
 FORMER = ".spacy-multihash-former"
 # What numpy says, without a number, if it can't write an array to a file.
 _NOT_WRITTEN = re.compile(r"\d+ requested and \d+ written")
-# How often a folder that another process puts back is moved away again.
-_ATTEMPTS = 10
+# Errors where another process is replacing the same folder, and how often to try again.
+_MOVED = (errno.EEXIST, errno.ENOENT, errno.ENOTEMPTY)
+_ATTEMPTS = 100
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -60,6 +61,20 @@ def staging(target: Path) -> Iterator[Path]:
             prefix=f".{target.name}.", suffix=STAGING, dir=target.parent, ignore_cleanup_errors=True
         ) as folder:
             yield Path(folder)
+
+
+def check_staging(target: Path) -> None:
+    """Check that the hidden folder for a target can be made. Raises OSError with the path.
+
+    The work comes between this and `staging`, in which its result would be lost.
+    """
+    if os.path.ismount(target):
+        raise OSError(
+            errno.EBUSY, "a mount point can't be replaced, give a folder in it", str(target)
+        )
+    folder = next(folder for folder in target.parents if folder.exists())
+    with naming(target), TemporaryDirectory(prefix=f".{target.name}.", suffix=FORMER, dir=folder):
+        pass
 
 
 @contextmanager
@@ -93,14 +108,15 @@ def _replace_folder(new: Path, target: Path) -> None:
     former = _former(target)
     try:
         for attempt in range(_ATTEMPTS):
-            if target.exists():
-                target.rename(former)
             try:
+                if target.exists():
+                    target.rename(former)
                 new.rename(target)
                 break
-            except OSError:  # maybe since another process has put the old folder back
-                if attempt + 1 == _ATTEMPTS or not target.exists():
+            except OSError as error:
+                if attempt + 1 == _ATTEMPTS or error.errno not in _MOVED:
                     raise
+                recover(target)
     finally:
         recover(target)
 

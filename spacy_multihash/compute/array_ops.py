@@ -11,6 +11,7 @@ import numpy
 from thinc.api import Ops, Optimizer
 from thinc.types import FloatsXd
 
+from ..common.checks import OutOfRange
 from ..common.types import Array
 from .bags import Bags
 from .hashing import MAX_HASHES, Hashing, group_seeds, hash_ngrams_of_order
@@ -102,7 +103,7 @@ class ArrayOps(Ops):
         asked = int(rows.view("uint32").max())  # negative rows are large: a single pass
         asked -= 2**32 * (asked >= 2**31)
         if not 0 <= asked < nV:
-            raise IndexError(
+            raise OutOfRange(
                 f"Layer '{layer}' has {nV} rows (0 to {nV - 1}), but was asked for row {asked}. "
                 "The layer before it maps to more rows than the table has: build both with the "
                 "same number of rows."

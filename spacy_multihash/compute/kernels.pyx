@@ -4,7 +4,7 @@
 This is the border between Python and C. Each function checks, before it computes, that the sizes
 of its arrays agree, and that row and label numbers are in range; nothing inside checks again.
 `pointer_to` and `rows_of` are the only places where an array becomes a pointer. What doesn't agree
-raises ValueError, or IndexError for a number out of range, with the layer's name.
+raises ValueError with the layer's name; a number out of range is an IndexError, too.
 
 No function keeps anything or holds the GIL while it computes, so that any number of threads may
 call them.
@@ -19,6 +19,8 @@ import numpy
 from thinc.backends import cblas as thinc_cblas
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
+
+from spacy_multihash.common.checks import OutOfRange
 
 cnp.import_array()
 
@@ -335,12 +337,16 @@ cdef const Py_ssize_t *shape_of(str where, str name, array, int ndim) except NUL
     return <const Py_ssize_t *>(<cnp.ndarray>array).shape
 
 
-cdef int as_int(str where, str name, ptrdiff_t size, ptrdiff_t least=0) except? -1:
+cdef enum:
+    MOST = INT_MAX // 64  # of a width: 64 rows, a run's, are counted in C's int
+
+
+cdef int as_int(
+    str where, str name, ptrdiff_t size, ptrdiff_t least=0, ptrdiff_t most=MOST
+) except? -1:
     """Return a size as C's int."""
-    if not least <= size <= INT_MAX:
-        raise ValueError(
-            f"Layer '{where}': {name} must be from {least} to {INT_MAX}, got {size}."
-        )
+    if not least <= size <= most:
+        raise ValueError(f"Layer '{where}': {name} must be from {least} to {most}, got {size}.")
     return <int>size
 
 
@@ -384,7 +390,7 @@ cdef int check_numbers(
     cdef ptrdiff_t i
     for i in range(n):
         if not low <= numbers[i] < high:
-            raise IndexError(
+            raise OutOfRange(
                 f"Layer '{where}': {name} must be from {low} to {high - 1}, got {numbers[i]}."
             )
     return 0
@@ -689,7 +695,7 @@ cdef int check_largest(
     for i in range(n):
         most = max(most, which[i])
     if n and most >= max(l.nP, 2):
-        raise IndexError(f"Layer '{where}': which must be below {l.nP}, got {most}.")
+        raise OutOfRange(f"Layer '{where}': which must be below {l.nP}, got {most}.")
     return 0
 
 
@@ -805,7 +811,7 @@ cdef object read_tables(str where, tables, hashing, bint written, Tables *t):
     t.num_hashes = int32s(where, "num_hashes", hashing.num_hashes, A)
     t.seeds = uint32s(where, "seeds", hashing.seeds, A, MAX_HASHES // 4)
     for a in range(A):
-        as_int(where, "nV", t.nV[a], 1)
+        as_int(where, "nV", t.nV[a], 1, INT_MAX)
         if not 1 <= t.num_hashes[a] <= MAX_HASHES:
             raise ValueError(
                 f"Layer '{where}': expected 1 to {MAX_HASHES} hash functions, got {t.num_hashes[a]}."
@@ -852,7 +858,7 @@ def mix(ids, tables, hashing, layer, ptrdiff_t first, ptrdiff_t last, Y):
     cdef float *y = floats_out(where, "Y", Y, N, l.nO)
     if first == last:
         return
-    as_int(where, "the number of tokens", N)
+    as_int(where, "the number of tokens", N, 0, INT_MAX)
     with nogil:
         failed = kernels.mix(&t, &l, of_ids + first * t.A, last - first, N, y + first * l.nO)
     if failed:
@@ -873,7 +879,7 @@ def hash_embed_backward(gradients, hashing, ptrdiff_t first, ptrdiff_t last, row
         for a in range(first, last):
             for k in range(t.num_hashes[a]):
                 if <uint32_t>of_rows[(i * t.A + a) * MAX_HASHES + k] >= t.nV[a]:
-                    raise IndexError(f"Layer '{where}': a row is not among the {t.nV[a]} of E.")
+                    raise OutOfRange(f"Layer '{where}': a row is not among the {t.nV[a]} of E.")
     if U == 0:
         return
     with nogil:
@@ -915,7 +921,7 @@ cdef ptrdiff_t read_bags(
         end = b.ends[last - 1] if last else 0
     for i in range(begin * b.K, end * b.K):
         if not 0 <= b.rows[i] < nV:
-            raise IndexError(
+            raise OutOfRange(
                 f"Layer '{where}' has {nV} rows (0 to {nV - 1}), but was asked for row {b.rows[i]}."
             )
     return U
@@ -1017,7 +1023,7 @@ def hash_rows(ids, ptrdiff_t nV, seeds, rows):
     cdef const uint64_t *of_ids = uint64s(where, "ids", ids, n)
     cdef const uint32_t *of_seeds = uint32s(where, "seeds", seeds, num_seeds)
     cdef int32_t *of_rows = int32s_out(where, "rows", rows, n, K)
-    as_int(where, "nV", nV, 1)
+    as_int(where, "nV", nV, 1, INT_MAX)
     if 4 * num_seeds < K:
         raise ValueError(f"Layer '{where}': {num_seeds} seeds do not make {K} hash functions.")
     if n:
@@ -1139,7 +1145,7 @@ def distinct_rows(ids):
     """Group equal rows: ids (N, C) -> the first row of each group (U,), group of each row (N,)."""
     cdef str where = "unique_tokens"
     cdef const Py_ssize_t *shape = shape_of(where, "ids", ids, 2)
-    cdef int N = as_int(where, "the number of tokens", shape[0])
+    cdef int N = as_int(where, "the number of tokens", shape[0], 0, INT_MAX)
     cdef int C = as_int(where, "the number of columns", shape[1])
     cdef ptrdiff_t number
     first, group_of = numpy.empty(N, dtype="int64"), numpy.empty(N, dtype="int32")

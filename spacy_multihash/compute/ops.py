@@ -112,7 +112,9 @@ class KernelOps(ArrayOps, NumpyOps):
     ) -> Floats2d:
         """Multiply two matrices, each transposed first if asked for, as `Ops.gemm` does."""
         arrays = (x, y) if out is None else (x, y, out)
-        is_plain = all(a.dtype == "float32" and a.flags.c_contiguous for a in arrays)
+        is_plain = all(
+            a.dtype == "float32" and a.flags.c_contiguous and a.flags.aligned for a in arrays
+        )
         if chosen_kernels() == NONE or trans1 or not trans2 or not is_plain:
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
         product: Any = numpy.empty((len(x), len(y)), dtype="float32") if out is None else out

@@ -7,6 +7,7 @@ bit, as uninterrupted training.
 """
 
 import json
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -218,14 +219,21 @@ class _State:
                 expected = [number * eval_frequency for number in range(len(steps))]
                 if not steps or steps != expected or history.step != steps[-1]:
                     raise _of_another_config(path)
+                numbers = [history.seconds, *(score for _, score in history.curve)]
+                if not all(math.isfinite(number) for number in numbers):
+                    raise ValueError("its scores aren't numbers")
+                # numpy and Python trust the positions in the states of their random numbers
+                drawn = _check_generator(arrays["numpy"], state["numpy"])
+                shuffles = _check_shuffles(arrays["shuffles"])
+                (now,) = _check_shuffles(arrays["random"])
+                if history.step and not shuffles:
+                    raise ValueError("it has steps, but no epoch")
                 for number, (node, param) in enumerate(self._params()):
                     if not self._load_param(arrays, number, node, param):
                         raise _of_another_config(path)
-                self.history = history
-                self.shuffles = list(arrays["shuffles"].astype("uint32").reshape(-1, _STATE))
-                name, *rest = state["numpy"]
-                numpy.random.set_state((name, arrays["numpy"], *rest))
-                _set_random(arrays["random"])
+                self.history, self.shuffles = history, shuffles
+                numpy.random.set_state(drawn)
+                _set_random(now)
 
     def _load_param(self, arrays: Mapping[str, Any], number: int, node: Model, param: str) -> bool:
         """Set a parameter and its moments, if they fit."""
@@ -235,6 +243,8 @@ class _State:
         key = (node.id, param)
         node.set_param(param, node.ops.asarray_f(weights))
         self.optimizer.nr_update[key] = int(arrays[f"updates{number}"])
+        if self.optimizer.nr_update[key] < 0:
+            return False
         for kind, values in self._moments().items():
             if (moment := arrays.get(f"{kind}{number}")) is not None:
                 if moment.size != weights.size:  # some are flat
@@ -268,6 +278,32 @@ def _get_random() -> numpy.ndarray:
 
 def _set_random(state: numpy.ndarray) -> None:
     random.setstate((3, tuple(state.tolist()), None))
+
+
+def _check_shuffles(states: numpy.ndarray) -> list[numpy.ndarray]:
+    """Check states of Python's random numbers, and list them. Raises ValueError."""
+    if states.dtype != "uint32" or states.size % _STATE:
+        raise ValueError(f"states of random numbers have shape {states.shape}, {states.dtype}")
+    rows = states.reshape(-1, _STATE)
+    if len(rows) and rows[:, -1].max() >= _STATE:  # the position among the other numbers
+        raise ValueError("a state of random numbers has no such position")
+    return list(rows)
+
+
+def _check_generator(keys: numpy.ndarray, rest: Sequence[Any]) -> tuple:
+    """Check the state of numpy's random numbers, and return it. Raises ValueError."""
+    name, position, has_next, following = rest
+    if not (
+        name == "MT19937"
+        and keys.shape == (_STATE - 1,)
+        and keys.dtype == "uint32"
+        and isinstance(position, int)
+        and 0 <= position < _STATE
+        and has_next in (0, 1)
+        and math.isfinite(following)
+    ):
+        raise ValueError("the state of numpy's random numbers isn't one")
+    return name, keys, position, has_next, following
 
 
 def _of_another_config(path: Path) -> UnreadableFile:

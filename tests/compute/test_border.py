@@ -217,7 +217,8 @@ def test_arguments_that_fit_are_taken(case: str) -> None:
 
 def test_every_function_that_takes_arrays_is_here() -> None:
     public = {name for name in dir(kernels) if callable(getattr(kernels, name)) and name[0] != "_"}
-    others = {"use", "available", "make_cblas", "distinct_rows"}  # any array of ids is fine
+    others = {"use", "available", "make_cblas", "OutOfRange"}
+    others |= {"distinct_rows"}  # any array of ids is fine
     assert public - others == {case.split(":")[0] for case in cases()}
 
 
@@ -332,3 +333,12 @@ def test_pointers_are_made_in_one_place() -> None:
     assert "PyArray_DATA" in border
     for address in ("PyArray_DATA", "[:]", "::1]", "&X[", ".data"):
         assert address not in rest, address
+
+
+def test_sizes_that_overflow_are_refused() -> None:
+    wide = numpy.zeros((1, 1, 0), "float32")
+    with pytest.raises(ValueError, match="window"):
+        call("maxout", {**cases()["maxout"], "layer": layer(NI)._replace(W=wide, window=2**25)})
+    empty = numpy.zeros((2**40, 0), "float32")
+    with pytest.raises(ValueError):
+        call("product", {**cases()["product"], "W": empty, "X": floats(N, 0)})

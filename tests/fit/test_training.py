@@ -4,6 +4,7 @@ import json
 import re
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -131,9 +132,27 @@ def test_damaged_checkpoint_is_refused_by_path(tmp_path: Path, corpus: Path) -> 
             train(config, tmp_path / "parts", checkpoint, stop)
 
     check_damage(checkpoint, resumed, checkpoint, 12)
-    far = json.dumps({**state, "history": {**state["history"], "step": 10**15}})
+
+    def with_history(**changes: Any) -> dict[str, Any]:
+        return {"state": json.dumps({**state, "history": {**state["history"], **changes}})}
+
+    def with_numpy(place: int, value: Any) -> dict[str, Any]:
+        drawn = [*state["numpy"][:place], value, *state["numpy"][place + 1 :]]
+        return {"state": json.dumps({**state, "numpy": drawn})}
+
+    far = numpy.append(arrays["random"][:-1], numpy.uint32(9999))
     for change in (
-        {"state": far},
+        with_history(step=10**15),
+        with_history(seconds="3 s"),
+        with_history(curve=[[0, "nan"]]),
+        with_numpy(0, "PCG64"),
+        with_numpy(1, -(10**8)),
+        with_numpy(1, 625),
+        with_numpy(2, 7),
+        with_numpy(3, float("inf")),
+        {"random": far},
+        {"shuffles": numpy.stack([far])},
+        {"updates0": numpy.array(-1)},
         {"state": "{}"},
         {"state": "["},
         {"shuffles": arrays["shuffles"][:, 1:]},
