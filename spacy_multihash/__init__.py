@@ -43,6 +43,7 @@ _NAMES = {
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],
     "ner.transition.component": ["BatchEntityRecognizer"],
+    "parse.component": ["BatchDependencyParser"],
     "pipelines.accelerate": ["Acceleration", "accelerate"],
     "pipelines.attribute_ruler": ["IndexedAttributeRuler"],
     "pipelines.weights": [

@@ -36,6 +36,7 @@ from .inspection.rows import symbols_of as symbols_of
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
 from .ner.tagger.component import EntityTagger as EntityTagger
 from .ner.transition.component import BatchEntityRecognizer as BatchEntityRecognizer
+from .parse.component import BatchDependencyParser as BatchDependencyParser
 from .pipelines.accelerate import Acceleration as Acceleration
 from .pipelines.accelerate import accelerate as accelerate
 from .pipelines.attribute_ruler import IndexedAttributeRuler as IndexedAttributeRuler

@@ -18,6 +18,7 @@ from .encode import architectures as encode
 from .ner.tagger import factory as tagger_factory  # noqa: F401 (it registers itself)
 from .ner.tagger.architectures import build_token_tagger_v1
 from .ner.transition import factory as batch_factory  # noqa: F401
+from .parse import factory as parse_factory  # noqa: F401
 from .pipelines.accelerate import make_use_product_ops_v1
 from .pipelines.compress import make_keep_compressed_v1
 from .pipelines.packed_arrays import decode

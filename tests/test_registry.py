@@ -43,6 +43,7 @@ metadata.entry_points = lambda **names: kept.select(**names)
 sys.frozen = True
 import spacy, spacy_multihash, thinc.api, srsly.msgpack
 spacy.blank("xx").add_pipe("batch_ner")
+spacy.blank("xx").add_pipe("batch_parser")
 spacy.blank("xx").add_pipe("tagger_ner")
 for point in points:
     kind = point.group.removeprefix("spacy_").removeprefix("thinc_")
@@ -67,7 +68,8 @@ def test_registered_names_are_those_of_the_entry_points() -> None:
     assert sorted(names) == sorted(name for group in groups for name in NAMES[group])
     theirs = {*REPORT, registered.SET_ATTR}
     assert {name for name in names if not name.startswith(registered.PREFIX)} == theirs
-    assert NAMES["spacy_factories"] == ["batch_ner", "indexed_attribute_ruler", "tagger_ner"]
+    factories = ["batch_ner", "batch_parser", "indexed_attribute_ruler", "tagger_ner"]
+    assert NAMES["spacy_factories"] == factories
     assert (NAMES["spacy_cli"], NAMES["srsly_msgpack_decoders"]) == (
         ["multihash"],
         ["spacy-multihash"],

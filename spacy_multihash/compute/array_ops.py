@@ -321,6 +321,24 @@ class ArrayOps(Ops):
         """Find the best tags (N,) int64 of all sequences: see `viterbi.best_tags`."""
         return best_tags(scores, transitions, known, lengths)
 
+    # Whether `parse` computes. spaCy's own parser does where it doesn't.
+    can_parse = False
+
+    def parse(
+        self, X: Array, weights: object, actions: object, attrs: Array, lengths: numpy.ndarray
+    ) -> tuple[Array, Array]:
+        """Parse D docs with N tokens as spaCy's greedy parser does, by compiled kernels.
+
+        X (N, nI) float32: The vectors of tokens.
+        weights (Weights), actions (Actions): Of ner/transition and of parse.
+        attrs (N, 3) uint64: SENT_START, HEAD and DEP.
+        lengths (D,) int64: How many tokens each doc has.
+
+        Returns HEAD and DEP, (2, N) uint64; and whether a token may have a label that spaCy splits
+        after parsing, (N,) uint8.
+        """
+        raise NotImplementedError
+
     def decode(self, array_code: Callable[..., Any], *batch: Any) -> Any:  # noqa: ANN401
         """Take the best actions of spaCy's recognizer, token by token.
 

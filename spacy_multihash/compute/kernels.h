@@ -59,6 +59,33 @@ typedef struct {
     ptrdiff_t entities;               /* how many there are */
 } Decoding;
 
+/* The kinds of a parser's actions, in the order of parse/actions.py. */
+enum { SHIFT, REDUCE, LEFT, RIGHT, BREAK };
+
+/* A dependency parser's weights and actions (parse.h). */
+typedef struct {
+    const float *W, *b, *pad;         /* (nF, nH * nP, nI), (nH * nP), (nF, nH * nP) */
+    const float *upper, *upper_b;     /* (nO, nH), (nO), or NULL: then nO = nH */
+    const uint8_t *unseen;            /* (nO), or NULL */
+    const uint8_t *kinds;             /* (nO) SHIFT, ... BREAK */
+    const uint8_t *is_subtok;         /* (nO) whether an arc has the label "subtok", */
+    const uint8_t *is_decorated;      /* (nO) or one that nonproj.deprojectivize splits */
+    const uint64_t *labels;           /* (nO) */
+    uint64_t root;                    /* the label of tokens that are their own head */
+    int nI, nF, nH, nP, nO;
+} Parser;
+
+/* Docs to parse, one after the other, and their parses (parse.h). */
+typedef struct {
+    const float *X;                   /* (N, nI) */
+    const uint64_t *attrs;            /* (N, 3) SENT_START, HEAD and DEP */
+    const int64_t *lengths;           /* (D) */
+    ptrdiff_t D;
+    int64_t *heads;                   /* (N) as offsets, 0 for roots */
+    uint64_t *deps;                   /* (N) */
+    uint8_t *is_decorated;            /* (N) whether nonproj.deprojectivize may change the token */
+} Parsing;
+
 /* A layer over windows of rows (maxout.h). */
 typedef struct {
     const float *W, *b;               /* (nO, nP, (2 * window + 1) * nI), (nO, nP) */
@@ -146,6 +173,7 @@ typedef struct {
                float *Y);
     int (*viterbi)(const float *scores, int K, const double *transitions, const uint8_t *known,
                    const int64_t *lengths, ptrdiff_t D, int64_t *tags);
+    int (*parse)(const Parser *, const Parsing *);
 } Kernels;
 
 /* The kernels of an instruction set: "baseline", "avx2", "avx512", or NULL if the machine lacks it. */

@@ -27,7 +27,7 @@ cnp.import_array()
 
 cdef extern from "kernels.h" nogil:
     enum:
-        NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES
+        NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES, BREAK
 
     ctypedef struct Recognizer:
         const float *X
@@ -66,6 +66,29 @@ cdef extern from "kernels.h" nogil:
         int64_t *ent_ends
         int64_t *ent_labels
         ptrdiff_t entities
+
+    ctypedef struct Parser:
+        const float *W
+        const float *b
+        const float *pad
+        const float *upper
+        const float *upper_b
+        const uint8_t *unseen
+        const uint8_t *kinds
+        const uint8_t *is_subtok
+        const uint8_t *is_decorated
+        const uint64_t *labels
+        uint64_t root
+        int nI, nF, nH, nP, nO
+
+    ctypedef struct Parsing:
+        const float *X
+        const uint64_t *attrs
+        const int64_t *lengths
+        ptrdiff_t D
+        int64_t *heads
+        uint64_t *deps
+        uint8_t *is_decorated
 
     ctypedef struct Layer:
         const float *W
@@ -159,6 +182,7 @@ cdef extern from "kernels.h" nogil:
             const float *, int, const double *, const uint8_t *, const int64_t *, ptrdiff_t,
             int64_t *
         ) noexcept nogil
+        int (*parse)(const Parser *, const Parsing *) noexcept nogil
 
     const Kernels *find_kernels(const char *name)
 
@@ -321,6 +345,10 @@ cdef const uint64_t *uint64s(
     return <const uint64_t *>pointer_to(where, name, array, b"u", 8, False, n, m, ABSENT)
 
 
+cdef uint64_t *uint64s_out(str where, str name, array, ptrdiff_t n) except NULL:
+    return <uint64_t *>pointer_to(where, name, array, b"u", 8, True, n, ABSENT, ABSENT)
+
+
 cdef const uint32_t *uint32s(
     str where, str name, array, ptrdiff_t n, ptrdiff_t m=ABSENT
 ) except NULL:
@@ -399,8 +427,11 @@ cdef int check_numbers(
 # Products
 
 
-def product(X, W, ptrdiff_t first, ptrdiff_t last, Y):
-    """Multiply the rows [first, last) by the rows of W: X (n, K), W (N, K) -> Y = X W' (n, N)."""
+def product(X, W, ptrdiff_t first, ptrdiff_t last, Y, b=None):
+    """Multiply the rows [first, last) by the rows of W: X (n, K), W (N, K) -> Y = X W' + b (n, N).
+
+    b (N,) float32 or None.
+    """
     cdef str where = "product"
     cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
     cdef ptrdiff_t n = of_X[0]
@@ -408,12 +439,13 @@ def product(X, W, ptrdiff_t first, ptrdiff_t last, Y):
     cdef int N = as_int(where, "the rows of W", shape_of(where, "W", W, 2)[0])
     cdef const float *x = floats(where, "X", X, n, K)
     cdef const float *w = floats(where, "W", W, N, K)
+    cdef const float *bias = NULL if b is None else floats(where, "b", b, N)
     cdef float *y = floats_out(where, "Y", Y, n, N)
     check_part(where, first, last, n)
     cdef int failed = 0
     if first < last and N > 0:
         with nogil:
-            failed = kernels.affine(x + first * K, last - first, n, K, w, NULL, N, y + first * N)
+            failed = kernels.affine(x + first * K, last - first, n, K, w, bias, N, y + first * N)
     if failed:
         raise MemoryError
 
@@ -1159,3 +1191,65 @@ def distinct_rows(ids):
     if number < 0:
         raise MemoryError
     return first[:number], group_of
+
+
+
+# Parses
+
+
+def parse(X, weights, actions, attrs, lengths, heads, deps, is_decorated):
+    """Parse D docs with N tokens in all, as spaCy's greedy parser does.
+
+    X (N, nI) float32: The vectors of tokens.
+    weights (Weights): Of ner/transition/states.py, for 8 or 13 features.
+    actions (Actions): Of parse/actions.py.
+    attrs (N, 3) uint64: SENT_START, HEAD and DEP of the tokens.
+    lengths (D,) int64: How many tokens each doc has.
+    heads (N,) int64, deps (N,) uint64, is_decorated (N,) uint8: The results: HEAD, DEP, and whether
+        the token may have a label that spaCy's `deprojectivize` splits.
+    """
+    cdef str where = "lower", last = "upper"
+    cdef Parser m
+    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
+    cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
+    cdef ptrdiff_t N = of_X[0], o
+    m.nI, m.nF = as_int(where, "the width of X", of_X[1], 1), as_int(where, "nF", of_W[0])
+    if m.nF != 8 and m.nF != 13:
+        raise ValueError(f"Layer '{where}': expected 8 or 13 features, got {m.nF}.")
+    m.nP = as_int(where, "nP", weights.nP, 1)
+    m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
+    cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
+    m.W = floats(where, "W", weights.W, m.nF, nS, m.nI)
+    m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
+    m.nO = as_int(last, "the number of actions", shape_of(last, "kinds", actions.kinds, 1)[0], 1)
+    m.upper = m.upper_b = NULL
+    if weights.upper is not None:
+        m.upper = floats(last, "W", weights.upper, m.nO, m.nH)
+        m.upper_b = floats(last, "b", weights.upper_b, m.nO)
+    elif m.nO != m.nH:
+        raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nO} actions.")
+    m.unseen = NULL
+    if weights.unseen is not None:
+        m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nO)
+    m.kinds = bytes_of(last, "kinds", actions.kinds, m.nO)
+    for o in range(m.nO):
+        if m.kinds[o] > BREAK:
+            raise IndexError(f"Layer '{last}': kinds must be from 0 to {BREAK}, got {m.kinds[o]}.")
+    m.labels = uint64s(last, "labels", actions.labels, m.nO)
+    m.is_subtok = bytes_of(last, "is_subtok", actions.is_subtok, m.nO)
+    m.is_decorated = bytes_of(last, "is_decorated", actions.is_decorated, m.nO)
+    m.root = actions.root
+
+    cdef Parsing d
+    d.X, d.attrs = floats(where, "X", X, N, m.nI), uint64s(where, "attrs", attrs, N, 3)
+    d.D = shape_of(where, "lengths", lengths, 1)[0]
+    d.lengths = int64s(where, "lengths", lengths, d.D)
+    check_lengths(where, d.lengths, d.D, N)
+    check_numbers(where, "lengths", d.lengths, d.D, 0, <int64_t>INT_MAX + 1)
+    d.heads, d.deps = int64s_out(where, "heads", heads, N), uint64s_out(where, "deps", deps, N)
+    d.is_decorated = bytes_out(where, "is_decorated", is_decorated, N, ABSENT)
+    cdef int failed
+    with nogil:
+        failed = kernels.parse(&m, &d)
+    if failed:
+        raise MemoryError

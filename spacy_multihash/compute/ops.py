@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 
 import numpy
 from thinc.api import CupyOps, Model, NumpyOps, Ops, Optimizer
-from thinc.types import Floats2d, FloatsXd
+from thinc.types import Floats1d, Floats2d, FloatsXd
 
 from ..common.types import Array
 from . import gpu
@@ -112,14 +112,13 @@ class KernelOps(ArrayOps, NumpyOps):
     ) -> Floats2d:
         """Multiply two matrices, each transposed first if asked for, as `Ops.gemm` does."""
         arrays = (x, y) if out is None else (x, y, out)
-        is_plain = all(
-            a.dtype == "float32" and a.flags.c_contiguous and a.flags.aligned for a in arrays
-        )
-        if chosen_kernels() == NONE or trans1 or not trans2 or not is_plain:
+        if trans1 or not trans2 or not _can_multiply(arrays):
             return super().gemm(x, y, out=out, trans1=trans1, trans2=trans2)
-        product: Any = numpy.empty((len(x), len(y)), dtype="float32") if out is None else out
-        in_parts(lambda first, last: kernels.product(x, y, first, last, product), len(x))
-        return product
+        return _multiply(x, y, None, out)
+
+    def affine(self, X: Floats2d, W: Floats2d, b: Floats1d) -> Floats2d:
+        """Multiply rows by weights and add a bias, as in the last layer of a tagger."""
+        return _multiply(X, W, b, None) if _can_multiply((X, W, b)) else super().affine(X, W, b)
 
     def cblas(self) -> Any:  # noqa: ANN401
         """Return the products that spaCy's parser calls from C."""
@@ -338,6 +337,24 @@ class KernelOps(ArrayOps, NumpyOps):
         """Take the best actions of spaCy's recognizer, token by token."""
         return kernels.decode(*batch)
 
+    can_parse = True
+
+    def parse(
+        self, X: Array, weights: object, actions: object, attrs: Array, lengths: numpy.ndarray
+    ) -> tuple[Array, Array]:
+        """Parse docs as spaCy's greedy parser does, doc by doc."""
+        table = numpy.empty((2, len(X)), dtype="uint64")
+        heads, deps = table[0].view("int64"), table[1]
+        is_decorated = numpy.empty(len(X), dtype="uint8")
+
+        def compute(part: Part) -> None:
+            rows, sizes = part
+            results = heads[rows], deps[rows], is_decorated[rows]
+            kernels.parse(X[rows], weights, actions, attrs[rows], sizes, *results)
+
+        in_parts_of_docs(compute, lengths)
+        return table, is_decorated
+
     # Training
 
     def adam_step(
@@ -390,6 +407,19 @@ class KernelOps(ArrayOps, NumpyOps):
             1.0 - min((1.0 + steps) / (10.0 + steps), _MOST_KEPT),
         )
         return weights, gradient
+
+
+def _can_multiply(arrays: Sequence[Array]) -> bool:
+    """Return whether the kernels can multiply arrays."""
+    return chosen_kernels() != NONE and all(
+        a.dtype == "float32" and a.flags.c_contiguous and a.flags.aligned for a in arrays
+    )
+
+
+def _multiply(x: Array, W: Array, b: Optional[Array], out: Optional[Array]) -> Any:  # noqa: ANN401
+    product = numpy.empty((len(x), len(W)), dtype="float32") if out is None else out
+    in_parts(lambda first, last: kernels.product(x, W, first, last, product, b), len(x))
+    return product
 
 
 def _is_plain(values: FloatsXd) -> bool:

@@ -15,6 +15,8 @@
 
 #include "viterbi.h"
 
+#include "parse.h"
+
 const Kernels TABLE = {
     .name = NAME,
     .affine = affine,
@@ -34,4 +36,5 @@ const Kernels TABLE = {
     .look_up = look_up,
     .mix = mix,
     .viterbi = viterbi,
+    .parse = parse,
 };

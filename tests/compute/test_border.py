@@ -14,6 +14,7 @@ from spacy_multihash.compute.hashing import MAX_HASHES, Hashing
 from spacy_multihash.compute.maxout import Docs, Layer
 from spacy_multihash.ner.transition.rules import NO_LABEL, Actions, Rules
 from spacy_multihash.ner.transition.states import Parts, Weights
+from spacy_multihash.parse import actions as parse
 
 kernels = dispatch.kernels
 pytestmark = pytest.mark.skipif(kernels is None, reason="installed without a compiler")
@@ -74,6 +75,23 @@ def parts() -> Arguments:
     }
 
 
+def parser() -> Arguments:
+    nF, nH, nP, nO = 8, 4, 2, 7
+    lower = floats(nF, nH * nP, NI), floats(nH * nP), floats(nF, nH * nP)
+    flags = zeros("uint8", nO)
+    kinds = numpy.array([0, 1, 2, 3, 4, 2, 3], "uint8")
+    return {
+        "X": floats(N, NI),
+        "weights": Weights(*lower, floats(nO, nH), floats(nO), nP, zeros("bool", nO)),
+        "actions": parse.Actions(kinds, zeros("uint64", nO), flags, flags.copy(), 9),
+        "attrs": zeros("uint64", N, 3),
+        "lengths": LENGTHS,
+        "heads": zeros("int64", N),
+        "deps": zeros("uint64", N),
+        "is_decorated": zeros("uint8", N),
+    }
+
+
 def cases() -> dict[str, Arguments]:
     """Make arguments that fit, for each kernel; the kernel's name is before the colon."""
     windows, docs = layer(NI, window=1), Docs(LENGTHS)
@@ -88,6 +106,7 @@ def cases() -> dict[str, Arguments]:
         "product": {"X": floats(N, NI), "W": floats(NO, NI), **span, "Y": floats(N, NO)},
         "decode": batch(),
         "decode: parts": {**batch(), **parts()},
+        "parse": parser(),
         "maxout": {
             **{"X": floats(N, NI), **of_layer, "Y": floats(N, NO), "mask": floats(N, NO)},
             **cache(),
@@ -265,6 +284,11 @@ def test_parts_outside_are_refused(case: str) -> None:
         ("hash_embed", "hashing", {"num_hashes": numpy.array([0, 1], "int32")}),
         ("decode", "weights", {"nP": 0}),
         ("decode", "weights", {"nP": 3}),
+        ("parse", "weights", {"nP": 0}),
+        ("parse", "weights", {"nP": 3}),
+        ("parse", "weights", {"nP": 2**40}),
+        ("parse", "weights", {"upper": None}),
+        ("parse", "weights", {"W": floats(3, 8, NI), "pad": floats(3, 8)}),
         ("decode: parts", "parts", {"starts": numpy.array([0, 4])}),
         ("decode: parts", "parts", {"ends": numpy.array([2, 7])}),
         ("decode: parts", "parts", {"begins": numpy.array([0, -1])}),
@@ -310,6 +334,16 @@ def test_labels_and_columns_outside_a_model_are_refused() -> None:
                 "decode",
                 {**arguments, "actions": Actions("AB", columns[0], columns * 0, number, 9, 10)},
             )
+
+
+def test_unknown_kinds_of_actions_and_lengths_of_docs_are_refused() -> None:
+    arguments = parser()
+    arguments["actions"].kinds[-1] = 5
+    with pytest.raises(IndexError, match="kinds"):
+        call("parse", arguments)
+    for lengths in ([7, -1, 0], [2**62, 2**62, 2**63 - 1], [2, 0, 5]):
+        with pytest.raises(ValueError, match="lengths"):
+            call("parse", {**parser(), "lengths": numpy.array(lengths)})
 
 
 def test_largest_pieces_that_are_none_are_refused() -> None:

@@ -34,6 +34,7 @@ from spacy_multihash.ner.transition.states import (
     visit_states,
     whole_docs,
 )
+from spacy_multihash.parse.actions import Actions as ParseActions
 from tests.helpers.kernels import using_kernels
 
 COMPILED = [name for name in available_kernels() if name != NONE]
@@ -276,3 +277,43 @@ def test_greedy_recognizers(draw: Draw) -> None:
         return [*find_entities(batch), states.starts, states.columns, visited]
 
     assert_all_equal_twins(compute)
+
+
+@fuzz
+def test_greedy_parsers(draw: Draw) -> None:
+    """Parses are the same by all kernels; weights are whole numbers, so that sums are exact."""
+    nF, nP, nI, nH = draw.one(8, 13), draw.size(1, 3), draw.size(1, 34), draw.size(1, 34)
+    upper, lengths = draw.one(True, False), draw.data.draw(LENGTHS)
+    nO, N = draw.size(1, 130) if upper else nH, int(lengths.sum())
+
+    def whole(*shape: int) -> numpy.ndarray:
+        return draw.rng.integers(-3, 4, shape).astype("float32")
+
+    W, b = (whole(nO, nH), whole(nO)) if upper else (None, None)
+    lower = whole(nF, nH * nP, nI), whole(nH * nP), whole(nF, nH * nP)
+    unseen = draw.one(None, draw.rng.random(nO) < 0.2)
+    weights = Weights(*lower, W, b, nP, unseen)
+    kinds = draw.rng.integers(0, 5, nO).astype("uint8")
+    kinds[: draw.size(0, 5)] = draw.one(0, 2, 3)
+    labels = numpy.arange(1, nO + 1, dtype="uint64")
+    subtok, decorated = (
+        (draw.rng.random(nO) < share).astype("uint8") for share in (draw.one(0, 0, 0.1), 0.1)
+    )
+    actions = ParseActions(kinds, labels, subtok, decorated, 1000)
+    share = draw.one(0, 0.1, 1)
+    starts = draw.rng.choice(numpy.array([1, -1, 0]), N, p=[share / 5, share * 4 / 5, 1 - share])
+    attrs = numpy.zeros((N, 3), "uint64")
+    attrs[:, 0] = starts.astype("int64").view("uint64")
+    X, found = whole(N, nI), []
+    for name in COMPILED:
+        results = (numpy.empty(N, dtype) for dtype in ("int64", "uint64", "uint8"))
+        heads, deps, is_decorated = results
+        with using_kernels(name):
+            kernels.parse(X, weights, actions, attrs, lengths, heads, deps, is_decorated)
+        found.append((heads, deps, is_decorated))
+    heads = found[0][0] + numpy.arange(N)
+    begins = numpy.repeat(lengths.cumsum() - lengths, lengths)
+    assert (heads >= begins).all() and (heads < begins + numpy.repeat(lengths, lengths)).all()
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            assert_array_equal(one, same)

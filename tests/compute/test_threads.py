@@ -173,3 +173,5 @@ def test_products_equal_those_of_thinc(kernels: str, n: int, K: int, N: int) -> 
         out = numpy.full((n, N), numpy.nan, dtype="float32")
         assert KernelOps().gemm(X, W, trans2=True, out=out) is out
         assert_allclose(out, X @ W.T, atol=1e-4)
+        b = rng.normal(size=N).astype("float32")
+        assert_allclose(KernelOps().affine(X, W, b), X @ W.T + b, atol=1e-4)

@@ -1,0 +1,1 @@
+"""spaCy's dependency parser, by a compiled loop over states."""
