@@ -1,4 +1,4 @@
-"""`python -m spacy multihash accelerate`: put our layers and batch_ner into a trained pipeline."""
+"""`python -m spacy multihash accelerate`: put our layers and components into a trained pipeline."""
 
 from pathlib import Path
 from typing import Optional
@@ -26,6 +26,7 @@ def accelerate_cli(
     output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     keep_ner: bool = typer.Option(False, "--keep-ner", help="Keep spaCy's ner"),
+    keep_parser: bool = typer.Option(False, "--keep-parser", help="Keep spaCy's parser"),
     data: Optional[Path] = typer.Option(
         None, help="Corpus to measure the gain on: a .spacy file, or a folder"
     ),
@@ -34,8 +35,9 @@ def accelerate_cli(
     """Make a trained pipeline faster.
 
     Our layers replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all
-    components, even if disabled. batch_ner replaces spaCy's ner. They have the same weights.
-    Predictions stay the same. spacy.load loads the new pipeline wherever this package is installed.
+    components, even if disabled. batch_ner replaces spaCy's ner, and batch_parser its parser. They
+    have the same weights. Predictions stay the same. spacy.load loads the new pipeline wherever
+    this package is installed.
     --data measures how much faster it is on your texts, and compares what both pipelines annotate.
 
     DOCS: python -m pydoc spacy_multihash.accelerate
@@ -45,7 +47,7 @@ def accelerate_cli(
         check_folder_output(output, model, data, code, force=force)
         nlp = load_pipeline(model)
         texts = None if data is None else [doc.text for doc in read_docs(data, Vocab())]
-        done = accelerate(nlp, keep_ner, texts)
+        done = accelerate(nlp, keep_ner, texts, keep_parser)
         write_pipeline(nlp, output)
     _show(done)
     msg.good(f"Wrote the pipeline to {output}")

@@ -1,4 +1,4 @@
-"""Replace spaCy's layers and ner in a trained pipeline with ours, with the same weights.
+"""Replace spaCy's layers, ner and parser in a trained pipeline with ours, with the same weights.
 
 If a step fails, the pipeline stays as it was: first, nodes are found and converted, configs
 rewritten, and models built from them, without any change. The assignments to the pipeline come
@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from textwrap import shorten
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 from spacy.language import FactoryMeta, Language
 from spacy.ml.models.parser import build_tb_parser_model
@@ -19,7 +20,7 @@ from spacy.ml.models.tok2vec import (
     MultiHashEmbed,
     build_hash_embed_cnn_tok2vec,
 )
-from spacy.pipeline import AttributeRuler, EntityRecognizer
+from spacy.pipeline import AttributeRuler, DependencyParser, EntityRecognizer
 from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Config, Model, noop
@@ -27,8 +28,10 @@ from thinc.api import Config, Model, noop
 from ..common.checks import check_flag, is_list, setting_error
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
 from ..compute.ops import use_kernel_ops
+from ..ner.transition import states
 from ..ner.transition.component import BatchEntityRecognizer
-from ..ner.transition.states import NUM_FEATURES
+from ..parse import actions
+from ..parse.component import BatchDependencyParser
 from .attribute_ruler import INDEXED_ATTRIBUTE_RULER, IndexedAttributeRuler
 from .compare import Gain, shares_kept, tokens_per_second
 from .config import (
@@ -150,47 +153,54 @@ class NewComponent(NamedTuple):
 
 
 def accelerate(
-    nlp: Language, keep_ner: bool = False, texts: Optional[Sequence[str]] = None
+    nlp: Language,
+    keep_ner: bool = False,
+    texts: Optional[Sequence[str]] = None,
+    keep_parser: bool = False,
 ) -> Acceleration:
     """Make layers and components of a trained pipeline faster, keeping the weights.
 
     It replaces spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all components, even
-    disabled components. ner becomes batch_ner, with the same name, model and settings, and
-    attribute_ruler becomes indexed_attribute_ruler, with the same patterns. Predictions stay the
-    same, up to the rounding of float32. The result lists what couldn't be replaced, and why.
+    disabled components. ner becomes batch_ner and parser becomes batch_parser, with the same name,
+    model and settings. attribute_ruler becomes indexed_attribute_ruler, with the same patterns.
+    Predictions stay the same, up to the rounding of float32. The result lists what couldn't be
+    replaced, and why.
 
     The pipeline and its config change in place. Save it, and load it wherever this package is
-    installed. All other layers, such as the parser's, use our faster matrix products, also after
+    installed. All other layers, such as the tagger's, use our faster matrix products, also after
     loading, unless the config has another callback as nlp.after_pipeline_creation.
 
     If you've sourced a component from a pipeline in memory, both pipelines share it, and its layers
-    change in both, while the other pipeline keeps spaCy's ner and attribute_ruler. To avoid that,
-    accelerate before sourcing, or load the other pipeline again. An optimizer starts over on the
-    replaced layers, so save averaged weights before you accelerate.
+    change in both, while the other pipeline keeps spaCy's ner, parser and attribute_ruler. To avoid
+    that, accelerate before sourcing, or load the other pipeline again. An optimizer starts over on
+    the replaced layers, so save averaged weights before you accelerate.
 
     nlp (Language): The pipeline.
     keep_ner (bool): Whether to keep spaCy's ner.
     texts (Optional[Sequence[str]]): Texts to annotate before and after. The result's `gain` has
         both speeds, and the share of annotations that stay the same.
+    keep_parser (bool): Whether to keep spaCy's parser.
     RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced.
 
-    Raises ValueError if its config refers to a missing value, if keep_ner isn't a bool, or if texts
-    isn't a list or has no tokens. Then nothing has changed, and neither if the pipeline can't
-    annotate the texts.
+    Raises ValueError if its config refers to a missing value, if keep_ner or keep_parser isn't a
+    bool, or if texts isn't a list or has no tokens. Then nothing has changed, and neither if the
+    pipeline can't annotate the texts.
     """
     check_flag("accelerate", "keep_ner", keep_ner)
+    check_flag("accelerate", "keep_parser", keep_parser)
+    kept = [loop for loop, keep in ((_NER, keep_ner), (_PARSER, keep_parser)) if keep]
     if texts is not None and not is_list(texts):
         raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     if texts is None:
-        return _accelerate(nlp, keep_ner)
+        return _accelerate(nlp, kept)
     docs, [speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
-    done = _accelerate(nlp, keep_ner)
+    done = _accelerate(nlp, kept)
     new_docs, [new_speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
     shares = shares_kept(docs, new_docs)
     return replace(done, gain=Gain(len(docs), sum(map(len, docs)), speed, new_speed, shares))
 
 
-def _accelerate(nlp: Language, keep_ner: bool) -> Acceleration:
+def _accelerate(nlp: Language, kept: Sequence["Loop"]) -> Acceleration:
     config = nlp.config.interpolate()
     done = Acceleration()
     made: Made = {}
@@ -209,7 +219,7 @@ def _accelerate(nlp: Language, keep_ner: bool) -> Acceleration:
         unknown = [s.path for s in sections if is_unknown(s, listened_to)]
         reasons |= dict.fromkeys(unknown, "there is no layer of ours for it")
         _report(name, sections, reasons, done)
-        components += _plan_component(nlp, name, pipe, settings, done, keep_ner)
+        components += _plan_component(nlp, name, pipe, settings, done, kept)
     new = Rewriter(replaced).rewrite(nlp.config, config)
     for name, _, meta in components:
         defaults = deepcopy(meta.default_config or {})
@@ -387,8 +397,41 @@ def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optiona
     return hindrance
 
 
-BATCH_NER = "batch_ner"
-_NERS = ("ner", "beam_ner")
+class Loop(NamedTuple):
+    """A component of ours with a compiled loop over the states of a transition system.
+
+    factory (str), component (Any): Our component.
+    spacys (Any), spacy_factories (Sequence[str]): spaCy's component.
+    state_type (str): The setting of its model.
+    num_features (Sequence[int]): How many tokens our loop can score states by.
+    """
+
+    factory: str
+    component: Any
+    spacys: Any
+    spacy_factories: Sequence[str]
+    state_type: str
+    num_features: Sequence[int]
+
+
+_NER = Loop(
+    "batch_ner",
+    BatchEntityRecognizer,
+    EntityRecognizer,
+    ("ner", "beam_ner"),
+    "ner",
+    states.NUM_FEATURES,
+)
+_PARSER = Loop(
+    "batch_parser",
+    BatchDependencyParser,
+    DependencyParser,
+    ("parser", "beam_parser"),
+    "parser",
+    actions.NUM_FEATURES,
+)
+_LOOPS = (_NER, _PARSER)
+_OUR_COMPONENTS = (*(loop.component for loop in _LOOPS), IndexedAttributeRuler)
 _ATTRIBUTE_RULER = "attribute_ruler"
 _MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
 
@@ -396,22 +439,23 @@ _MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
 def _plan_component(
     nlp: Language,
     name: str,
-    pipe: object,
+    pipe: Any,  # noqa: ANN401
     config: dict[str, Any],
     done: Acceleration,
-    keep_ner: bool,
+    kept: Sequence[Loop],
 ) -> list[NewComponent]:
-    """Make our component for a recognizer or attribute ruler; an empty list for other components.
+    """Make our component for a recognizer, parser or attribute ruler; an empty list for others.
 
     The old component doesn't change. The outcome is added to the report.
     """
     factory = config[FACTORY_PATH]
-    if isinstance(pipe, (BatchEntityRecognizer, IndexedAttributeRuler)):
+    if isinstance(pipe, _OUR_COMPONENTS):
         done.already.append(Already(name, FACTORY_PATH, factory))
         return []
     make: Callable[[Any], Any]
-    if isinstance(pipe, EntityRecognizer) and not keep_ner:
-        new_factory, make = BATCH_NER, _make_recognizer
+    loop = _loop_for(pipe)
+    if loop is not None and loop not in kept:
+        new_factory, make = loop.factory, partial(_make_component, loop)
         hindrance = find_hindrance(pipe, config)
     elif isinstance(pipe, AttributeRuler):
         new_factory, make = INDEXED_ATTRIBUTE_RULER, _make_ruler
@@ -437,25 +481,40 @@ def _class_hindrance(
     return None
 
 
-def find_hindrance(pipe: EntityRecognizer, config: dict[str, Any]) -> Optional[str]:
-    """Say why batch_ner can't replace a recognizer, or wouldn't help; None if it can.
+def _loop_for(pipe: object) -> Optional[Loop]:
+    """Return what could replace a component; None for components without a transition system."""
+    return next((loop for loop in _LOOPS if isinstance(pipe, loop.spacys)), None)
+
+
+def find_hindrance(
+    pipe: Union[EntityRecognizer, DependencyParser], config: dict[str, Any]
+) -> Optional[str]:
+    """Say why our loop can't replace a recognizer or parser, or wouldn't help; None if it can.
 
     config (dict[str, Any]): The component's config, without variables.
     """
-    hindrance = _class_hindrance(pipe, EntityRecognizer, config[FACTORY_PATH], _NERS)
+    loop: Any = _loop_for(pipe)
+    factory = config[FACTORY_PATH]
+    hindrance = _class_hindrance(pipe, loop.spacys, factory, loop.spacy_factories)
     if hindrance is not None:
         return hindrance
     if pipe.cfg["beam_width"] != 1:
         width = pipe.cfg["beam_width"]
-        return f"with beam_width = {width}, batch_ner predicts by spaCy's code, and is no faster"
+        return (
+            f"with beam_width = {width}, {loop.factory} predicts by spaCy's code, and is no faster"
+        )
     settings = dict(config["model"])
     if kind_of(settings.pop(ARCHITECTURES, "")) not in _MODELS:
         return "its model is not a spacy.TransitionBasedParser"
     if not _is_parser(pipe.model, settings):
         return "its model is not built as the config says"
     features = pipe.model.get_ref("lower").get_dim("nF")
-    if features not in NUM_FEATURES:
-        return f"it scores states by {features} tokens, and batch_ner by 3 or 6 (state_type = ner)"
+    if features not in loop.num_features:
+        possible = " or ".join(map(str, loop.num_features))
+        return (
+            f"it scores states by {features} tokens, and {loop.factory} by {possible} "
+            f"(state_type = {loop.state_type})"
+        )
     return None
 
 
@@ -465,12 +524,12 @@ def _make_ruler(pipe: AttributeRuler) -> IndexedAttributeRuler:
     return new
 
 
-def _make_recognizer(pipe: EntityRecognizer) -> BatchEntityRecognizer:
+def _make_component(loop: Loop, pipe: Any) -> Any:  # noqa: ANN401
     # spaCy's constructor gives the model as many outputs as there are actions, and new layers even
     # if the number is right. So the new component gets the model afterwards.
     stand_in: Model = noop()
     stand_in.attrs["resize_output"] = lambda model, nO: model
-    new = BatchEntityRecognizer(pipe.vocab, stand_in, pipe.name, pipe.moves, scorer=pipe.scorer)
+    new = loop.component(pipe.vocab, stand_in, pipe.name, pipe.moves, scorer=pipe.scorer)
     new.model = pipe.model
     new.cfg = pipe.cfg
     new._multitasks = pipe._multitasks
@@ -493,7 +552,7 @@ def make_use_product_ops_v1() -> Callable[[Language], Language]:
     """Make the callback for [nlp.after_pipeline_creation] that gives all layers our products.
 
     Our own layers use our matrix products anyway. Without the callback, other layers, such as the
-    parser's, use thinc's, which can be several times slower (docs/performance.md). Layers on a GPU
+    tagger's, use thinc's, which can be several times slower (docs/performance.md). Layers on a GPU
     stay as they are.
     """
 
