@@ -266,7 +266,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             with reading(path / "model"):
                 self._resize()
                 self.model.from_bytes((path / "model").read_bytes())
-                self._weights()
+                if self.model.get_ref("lower").has_param("W"):  # not before it's initialized
+                    self._weights()
         return self
 
     @property
