@@ -1,4 +1,4 @@
-"""Tests that ship with spaCy pass with our layers and batch_ner in the place of its own."""
+"""Tests that ship with spaCy pass with our layers, batch_ner and batch_parser in their place."""
 
 import os
 import re
@@ -17,8 +17,13 @@ TIMEOUT = 1200  # in seconds, for a machine that others share
 MODULES = [
     "doc.test_add_entities",
     "parser.test_add_label",
+    "parser.test_arc_eager_oracle",
     "parser.test_ner",
+    "parser.test_neural_parser",
     "parser.test_nn_beam",
+    "parser.test_parse",
+    "parser.test_preset_sbd",
+    "parser.test_space_attachment",
     "pipeline.test_initialize",
     "pipeline.test_models",
     "pipeline.test_tagger",
@@ -48,7 +53,9 @@ def test_spacys_own_tests_pass_with_our_parts(tmp_path: Path) -> None:
     numbers = {what: int(n) for n, what in re.findall(r"(\d+) (\w+)", done.stdout)}
     assert numbers["passed"] > 130
     assert numbers["recognizers"] > 60
-    assert numbers["predictions"] > 40
+    assert numbers["predictions_of_recognizers"] > 40
+    assert numbers["parsers"] > 20
+    assert numbers["predictions_of_parsers"] > 20
     assert numbers["MultiHashEmbed"] > 100
     assert numbers["MaxoutWindowEncoder"] > 140
     assert numbers["exceptions"] == len(EXCEPTIONS)

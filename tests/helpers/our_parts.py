@@ -1,9 +1,9 @@
-"""A plugin of pytest: our layers and batch_ner in the place of spaCy's, for spaCy's own tests.
+"""A plugin of pytest that puts our layers and components in the place of spaCy's, for its tests.
 
 `python -m pytest -p tests.helpers.our_parts --pyargs spacy.tests.X` runs some of them. Both the
 registered names and the functions of the same names in `spacy.ml.models` build our layers, and so
-does `spacy.HashEmbedCNN.v2`, which calls these functions. The factories ner and beam_ner, and the
-name `spacy.pipeline.EntityRecognizer`, build our component.
+does `spacy.HashEmbedCNN.v2`, which calls these functions. The factories ner, beam_ner, parser and
+beam_parser, and the names of their classes in `spacy.pipeline`, build our components.
 """
 
 from collections import Counter
@@ -13,13 +13,13 @@ import pytest
 import spacy.ml.models
 import spacy.pipeline
 from spacy.ml.models import tok2vec
-from spacy.pipeline import factories, ner
+from spacy.pipeline import dep_parser, factories, ner
 from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model
 from thinc.types import Floats2d
 
-from spacy_multihash import BatchEntityRecognizer
+from spacy_multihash import BatchDependencyParser, BatchEntityRecognizer
 from spacy_multihash.compute.hashing import spacy_seeds
 from spacy_multihash.embed.architectures import build_multi_hash_embed_v1
 from spacy_multihash.embed.features import Attrs
@@ -29,7 +29,10 @@ from spacy_multihash.encode.architectures import build_maxout_window_encoder_v1
 EXCEPTIONS = {
     "test_models.py::test_multi_hash_embed": "it looks for nodes with the names of spaCy's layers"
 }
-NAME = "EntityRecognizer"
+COMPONENTS = {
+    "recognizers": ("EntityRecognizer", BatchEntityRecognizer, ner),
+    "parsers": ("DependencyParser", BatchDependencyParser, dep_parser),
+}
 COUNTS: Counter[str] = Counter()
 
 
@@ -48,23 +51,24 @@ def MaxoutWindowEncoder(  # noqa: N802 (spaCy's name)
     return build_maxout_window_encoder_v1(width, window_size, maxout_pieces, depth)
 
 
-def count(name: str, what: str) -> None:
-    """Count the calls of a method of our component."""
-    method = getattr(BatchEntityRecognizer, name)
+def count(component: Any, name: str, what: str) -> None:
+    """Count the calls of a method of a component of ours."""
+    method = getattr(component, name)
 
-    def counted(self: BatchEntityRecognizer, *args: Any, **kwargs: Any) -> Any:
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
         COUNTS[what] += 1
         return method(self, *args, **kwargs)
 
-    setattr(BatchEntityRecognizer, name, counted)
+    setattr(component, name, counted)
 
 
 def pytest_configure() -> None:
     registry.ensure_populated()
-    count("__init__", "recognizers built")
-    count("predict", "predictions")
-    for module in (spacy.pipeline, ner, factories):
-        setattr(module, NAME, BatchEntityRecognizer)
+    for what, (name, component, module) in COMPONENTS.items():
+        count(component, "__init__", f"{what} built")
+        count(component, "predict", f"predictions_of_{what}")
+        for each in (spacy.pipeline, module, factories):
+            setattr(each, name, component)
     for function in (MultiHashEmbed, MaxoutWindowEncoder):
         name = function.__name__
         registry.architectures.register(f"spacy.{name}.v2", func=function)
