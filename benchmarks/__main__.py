@@ -17,7 +17,7 @@ from benchmarks.cases import CASES, Settings, can_run
 from benchmarks.report import RESULTS, ROOT, Row, describe_run, report, show_row, write_results
 from benchmarks.worker import measure_in_process
 
-MODEL = "en_core_web_md"
+MODEL, SMALL = "en_core_web_md", "en_core_web_sm"
 REPORT = "report"
 
 
@@ -39,6 +39,9 @@ def main(
     model: Optional[str] = typer.Option(
         None, help=f"Trained pipeline of the cases md. By default {MODEL}, if it is installed"
     ),
+    small: Optional[str] = typer.Option(
+        None, help=f"Trained pipeline of the cases sm. By default {SMALL}, if it is installed"
+    ),
     seconds: float = typer.Option(8.0, help="Time budget of a case"),
     quick: bool = typer.Option(
         False, "--quick", help="Take a second for each case, and leave out the largest inputs"
@@ -59,9 +62,11 @@ def main(
         msg.fail("There are no such cases", f"Choose of: {', '.join(CASES)}", exits=1)
     if model is None and is_package(MODEL):
         model = MODEL
+    if small is None and is_package(SMALL):
+        small = SMALL
     start = time.perf_counter()
     with find_corpus(corpus) as (folder, description):
-        settings = Settings(folder, model, 1.0 if quick else seconds, quick)
+        settings = Settings(folder, model, small, 1.0 if quick else seconds, quick)
         can = [name for name in names if can_run(name, settings)]
         if output is not None:
             check_output(output, can, quick=quick)

@@ -33,13 +33,14 @@ class Settings(NamedTuple):
     """The options of the command.
 
     corpus: Folder with train.spacy and dev.spacy.
-    model: A trained spaCy pipeline, as a package or folder.
+    model, small: Trained spaCy pipelines, as packages or folders.
     seconds: The time budget of each timed case.
     quick: Whether to leave out the largest inputs, and to train less.
     """
 
     corpus: Path
     model: Optional[str]
+    small: Optional[str]
     seconds: float
     quick: bool
 
@@ -180,14 +181,47 @@ def spacy_train(settings: Settings, *, recommended: bool) -> Values:
     return {arm: [1e3 * t / STEPS_A_ROUND for t in each] for arm, each in times.items()}
 
 
-def trained_pipeline(size: Optional[int], settings: Settings) -> Values:
+def trained_pipeline(kind: str, size: Optional[int], settings: Settings) -> Values:
     """Time all components of a trained pipeline on texts of 15 words, or on a batch."""
-    assert settings.model is not None
-    arms = pipelines.loaded_arms(settings.model)
+    model = getattr(settings, kind)
+    assert model is not None
+    arms = pipelines.loaded_arms(model)
     every = pipelines.dev_texts(settings.corpus)[:256]
     pipelines.check_same_entities(arms, every)
     one = pipelines.texts_of_length(settings.corpus, 15, TEXTS)
     return time_texts(settings, arms, one if size is None else every, size)
+
+
+def parser(size: Optional[int], settings: Settings) -> Values:
+    """Time the parser of a trained pipeline, on docs that have vectors, and no parse."""
+    assert settings.model is not None
+    arms = pipelines.loaded_arms(settings.model)
+    texts = pipelines.dev_texts(settings.corpus)[:256]
+    pipelines.check_same_parses(arms, texts)
+    if size is None:
+        texts = pipelines.texts_of_length(settings.corpus, 15, TEXTS)
+    docs: dict[str, list[Doc]] = {}
+    for arm, nlp in arms.items():
+        tok2vec: Any = nlp.get_pipe("tok2vec")
+        docs[arm] = list(tok2vec.pipe(map(nlp.make_doc, texts)))
+    fresh: dict[str, list[Doc]] = {}
+
+    def prepare() -> None:
+        for arm in docs:
+            fresh[arm] = [doc.copy() for doc in docs[arm]]
+
+    def parse(arm: str) -> None:
+        pipe: Any = arms[arm].get_pipe("parser")
+        if size is None:
+            for doc in fresh[arm]:
+                pipe(doc)
+        else:
+            for _ in pipe.pipe(fresh[arm], batch_size=size):
+                pass
+
+    steps: dict[str, Step] = {arm: partial(parse, arm) for arm in arms}
+    times = time_arms(steps, settings.seconds, prepare=prepare)
+    return a_token(times, sum(map(len, docs[SPACY])))
 
 
 def memory(tokens: int, docs: int, settings: Settings) -> Values:
@@ -255,12 +289,15 @@ def can_run(name: str, settings: Settings) -> bool:
     """Return whether a case can run here, with the trained pipeline and the memory it needs."""
     if name.startswith("md/"):
         return settings.model is not None
+    if name.startswith("sm/"):
+        return settings.small is not None
     if name.startswith("memory/"):
         return can_measure_memory() and not (settings.quick and name in LARGE)
     return not (settings.quick and name in LARGE)
 
 
-MODEL = "`en_core_web_md`, all components"
+MODEL, SMALL = "`en_core_web_md`, all components", "`en_core_web_sm`, all components"
+PARSER = "`en_core_web_md`, parser"
 NER = "tok2vec and `ner`"
 CASES: dict[str, Case] = {
     **{
@@ -285,8 +322,18 @@ CASES: dict[str, Case] = {
     "train/recommended": Case(
         "`spacy train`, recommended", STEP, partial(spacy_train, recommended=True)
     ),
-    "md/text": Case(f"{MODEL}, one text of 15 words", TOKEN, partial(trained_pipeline, None)),
-    "md/pipe": Case(f"{MODEL}, batches of 256", TOKEN, partial(trained_pipeline, 256)),
+    **{
+        f"{kind}/{name}": Case(f"{label}, {what}", TOKEN, measure)
+        for kind, label, function in (
+            ("md", MODEL, partial(trained_pipeline, "model")),
+            ("sm", SMALL, partial(trained_pipeline, "small")),
+            ("md/parser", PARSER, parser),
+        )
+        for name, what, measure in (
+            ("text", "one text of 15 words", partial(function, None)),
+            ("pipe", "batches of 256", partial(function, 256)),
+        )
+    },
     "memory/batch": Case(
         f"{NER}, peak memory, 256 docs of 25 tokens", MEGABYTES, partial(memory, 25, 256)
     ),

@@ -174,6 +174,23 @@ def check_same_losses(arms: Mapping[str, Language], corpus: Path) -> None:
             raise RuntimeError(f"{arm}: the loss is {loss} instead of {losses[SPACY]}.")
 
 
+def check_same_parses(arms: Mapping[str, Language], texts: list[str]) -> None:
+    """Check that all arms find the same heads and labels in some texts.
+
+    Raises RuntimeError otherwise.
+    """
+    found = {arm: [parses(doc) for doc in nlp.pipe(texts)] for arm, nlp in arms.items()}
+    for arm, docs in found.items():
+        for text, expected, ours in zip(texts, found[SPACY], docs, strict=True):
+            if ours != expected:
+                raise RuntimeError(f"{arm}: {ours} instead of {expected} in {text!r}.")
+
+
+def parses(doc: Doc) -> list[tuple[int, str, bool]]:
+    """List the head, the label and the sentence start of each token."""
+    return [(token.head.i, token.dep_, bool(token.is_sent_start)) for token in doc]
+
+
 def entities(doc: Doc) -> list[tuple[int, int, str]]:
     """List the entities of a doc."""
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]

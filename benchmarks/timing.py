@@ -26,6 +26,7 @@ def time_arms(
     warm_up: int = WARM_UP,
     max_rounds: int = MAX_ROUNDS,
     pause: float = 0.0,
+    prepare: Callable[[], object] = lambda: None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Time the arms in turns, in rounds, until a time budget is used up.
@@ -37,10 +38,12 @@ def time_arms(
     seconds (float): The time budget, in which `warm_up` untimed rounds don't count.
     pause (float): Seconds before each arm. The threads of OpenBLAS keep their cores busy for a
         while after a product.
+    prepare (Callable): Called before each arm, and not timed.
     RETURNS (dict[str, list[float]]): Seconds of each round, by name.
     """
     for _ in range(warm_up):
         for step in arms.values():
+            prepare()
             step()
     times: dict[str, list[float]] = {name: [] for name in arms}
     end = clock() + seconds
@@ -48,6 +51,7 @@ def time_arms(
         if number >= MIN_ROUNDS and clock() >= end:
             break
         for name in list(arms)[:: -1 if number % 2 else 1]:
+            prepare()
             time.sleep(pause)
             start = clock()
             arms[name]()
