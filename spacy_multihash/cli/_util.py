@@ -328,6 +328,7 @@ def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool
                 f"{path} is neither a pipeline nor a vocab, and --force replaces nothing else. "
                 "Give another OUTPUT."
             )
+    check_writable(path.resolve().parent, "OUTPUT")
     check_staging(path.resolve())
 
 

@@ -439,7 +439,9 @@ def product(X, W, ptrdiff_t first, ptrdiff_t last, Y, b=None):
     cdef int N = as_int(where, "the rows of W", shape_of(where, "W", W, 2)[0])
     cdef const float *x = floats(where, "X", X, n, K)
     cdef const float *w = floats(where, "W", W, N, K)
-    cdef const float *bias = NULL if b is None else floats(where, "b", b, N)
+    cdef const float *bias = NULL
+    if b is not None:
+        bias = floats(where, "b", b, N)
     cdef float *y = floats_out(where, "Y", Y, n, N)
     check_part(where, first, last, n)
     cdef int failed = 0
@@ -1234,7 +1236,7 @@ def parse(X, weights, actions, attrs, lengths, heads, deps, is_decorated):
     m.kinds = bytes_of(last, "kinds", actions.kinds, m.nO)
     for o in range(m.nO):
         if m.kinds[o] > BREAK:
-            raise IndexError(f"Layer '{last}': kinds must be from 0 to {BREAK}, got {m.kinds[o]}.")
+            raise OutOfRange(f"Layer '{last}': kinds must be from 0 to {BREAK}, got {m.kinds[o]}.")
     m.labels = uint64s(last, "labels", actions.labels, m.nO)
     m.is_subtok = bytes_of(last, "is_subtok", actions.is_subtok, m.nO)
     m.is_decorated = bytes_of(last, "is_decorated", actions.is_decorated, m.nO)

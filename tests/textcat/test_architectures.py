@@ -269,7 +269,7 @@ def test_spacy_train_learns_several_labels_at_once_by_the_config_for_them(tmp_pa
     assert max(sum(doc.cats.values()) for doc in docs) == 2
     DocBin(docs=docs).to_disk(corpus)
     paths = {"paths.train": str(corpus), "paths.dev": str(corpus)}
-    small = {f"components.textcat.model.{name}": 500 for name in ("rows", "importance_rows")}
+    small = {"components.textcat.model.length": 512}
     training = {"max_steps": 60, "eval_frequency": 20, "optimizer.learn_rate": 0.05}
     overrides = {**paths, **small, **{f"training.{key}": v for key, v in training.items()}}
     train_cli(ROOT / "configs" / "textcat" / "multilabel.cfg", tmp_path, overrides=overrides)
