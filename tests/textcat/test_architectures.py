@@ -269,11 +269,11 @@ def test_spacy_train_learns_several_labels_at_once_by_the_config_for_them(tmp_pa
     assert max(sum(doc.cats.values()) for doc in docs) == 2
     DocBin(docs=docs).to_disk(corpus)
     paths = {"paths.train": str(corpus), "paths.dev": str(corpus)}
-    small = {"components.textcat.model.length": 512}
     training = {"max_steps": 60, "eval_frequency": 20, "optimizer.learn_rate": 0.05}
-    overrides = {**paths, **small, **{f"training.{key}": v for key, v in training.items()}}
+    overrides = {**paths, **{f"training.{key}": v for key, v in training.items()}}
     train_cli(ROOT / "configs" / "textcat" / "multilabel.cfg", tmp_path, overrides=overrides)
     nlp = spacy.load(tmp_path / "model-best")
     assert nlp.meta["performance"]["cats_micro_f"] > 0.9
-    probabilities = probabilities_of(nlp)
-    assert (abs(probabilities.sum(axis=1) - 1) > 0.1).any()
+    texts = [text for text in TEXTS if text]  # spaCy's TextCatBOW raises IndexError for no token
+    sums = [sum(doc.cats.values()) for doc in nlp.pipe(texts)]
+    assert any(abs(total - 1) > 0.1 for total in sums)
