@@ -99,7 +99,8 @@ def draw_layer(
 ) -> maxout.Layer:
     nP = 1 if relu else draw.size(1, 5)
     W = draw.floats(nO, nP, (2 * window + 1) * nI, scale=0.3)
-    G, beta = draw.floats(2, nO) if draw.one(True, False) else (None, None)
+    # The norm of two or three numbers that are nearly equal would magnify rounding
+    G, beta = draw.floats(2, nO) if nO > 3 and draw.one(True, False) else (None, None)
     dilation = draw.one(1, 1, 2, 7, 10**6)
     return maxout.Layer(W, draw.floats(nO, nP), G, beta, window, dilation, relu, residual)
 
