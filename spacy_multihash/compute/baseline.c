@@ -26,3 +26,10 @@ const Kernels *find_kernels(const char *name) {
 #endif
     return NULL;
 }
+
+const char *best_kernels(void) {
+#if EXTENSIONS_X86_64 && !defined(__clang__)
+    if (find_kernels("avx512") && __builtin_cpu_is("intel")) return "avx512";
+#endif
+    return find_kernels("avx2") ? "avx2" : "baseline";
+}

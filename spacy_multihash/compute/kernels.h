@@ -179,4 +179,8 @@ typedef struct {
 /* The kernels of an instruction set: "baseline", "avx2", "avx512", or NULL if the machine lacks it. */
 const Kernels *find_kernels(const char *name);
 
+/* The name of the set that's the fastest on processors of this kind, by what was measured: AVX-512 on
+   Intel's, if GCC compiled it. (On AMD's Zen 4, AVX2 was faster. Clang keeps too few registers.) */
+const char *best_kernels(void);
+
 #endif

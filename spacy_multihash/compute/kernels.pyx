@@ -185,6 +185,7 @@ cdef extern from "kernels.h" nogil:
         int (*parse)(const Parser *, const Parsing *) noexcept nogil
 
     const Kernels *find_kernels(const char *name)
+    const char *best_kernels()
 
 
 NAMES = ("avx512", "avx2", "baseline")  # the widest vectors first
@@ -199,6 +200,11 @@ def use(name):
     if chosen is NULL:
         raise ValueError(f'This machine has no kernels "{name}"; it has: {", ".join(available())}.')
     kernels = chosen
+
+
+def best():
+    """Name the instruction set that's the fastest on this kind of processor."""
+    return best_kernels().decode()
 
 
 def available():

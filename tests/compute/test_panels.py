@@ -1,5 +1,8 @@
 """Products of many rows by packed weights, and what may not depend on where packing begins."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy
@@ -12,6 +15,7 @@ from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.compute.maxout import Docs, Layer
 from spacy_multihash.compute.ops import operations
 from tests.helpers.kernels import using_kernels
+from tests.helpers.paths import ROOT
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
 COMPILED = [name for name in available_kernels() if name != "none"]
@@ -103,28 +107,12 @@ def test_encoders_equal_their_layers(rows: int) -> None:
     assert_allclose(operations(X).encode(X, layers, lengths, pad=False), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "chosen"),
-    [({"avx512": 1, "avx2": 1.1}, "avx2"), ({"avx512": 1, "avx2": 1.5}, "avx512")],
-)
-def test_avx512_has_to_be_faster(
-    seconds: dict[str, float], chosen: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        dispatch, "available_kernels", lambda: ["avx512", "avx2", "baseline", "none"]
-    )
-    monkeypatch.setattr(
-        dispatch, "_time_products", lambda *names: [seconds[name] for name in names]
-    )
-    assert dispatch._fastest() == chosen
-
-
-@pytest.mark.parametrize("names", [["avx2", "baseline", "none"], ["baseline", "none"], ["none"]])
-def test_other_kernels_need_no_choice(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "available_kernels", lambda: names)
-    assert dispatch._fastest() == names[0]
-
-
-def test_a_choice_is_one_of_the_machines() -> None:
-    with using_kernels(available_kernels()[0]):
-        assert dispatch._fastest() in available_kernels()
+def test_all_processes_choose_the_same_kernels() -> None:
+    code = "from spacy_multihash.compute import dispatch; print(dispatch.chosen_kernels())"
+    environment = {name: value for name, value in os.environ.items() if name != dispatch.VARIABLE}
+    chosen = {
+        subprocess.check_output([sys.executable, "-c", code], env=environment, cwd=ROOT, text=True)
+        for _ in range(2)
+    }
+    assert chosen == {f"{dispatch.kernels.best()}\n"}
+    assert dispatch.kernels.best() in available_kernels()
