@@ -193,9 +193,9 @@ def check_vectors_language(lang: str, vectors: str) -> None:
     if not path.exists() and is_package(vectors):
         folder = get_package_path(vectors)
     meta = read_json_map(folder / "meta.json") if (folder / "meta.json").is_file() else {}
-    if (found := meta.get("lang", lang)) != lang:
+    if (theirs := meta.get("lang", lang)) != lang:
         raise ValueError(
-            f"--lang is {lang}, but the vectors of {vectors} are of the language {found}, which "
+            f"--lang is {lang}, but the vectors of {vectors} are of the language {theirs}, which "
             "spaCy refuses. Give other vectors, or write them again with: "
             + command("multihash", "vectors", "COMMAND", path, "OUT", "--lang", lang)
         )

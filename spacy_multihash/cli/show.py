@@ -109,12 +109,12 @@ def show(model: Union[str, Path], text: str, *, threshold: Optional[float] = Non
     nlp = load_pipeline(model)
     ask_probabilities(nlp, threshold=threshold)
     doc = nlp(text)
-    known = probabilities_of(doc)
-    found = [(ent, known.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]
-    if threshold is not None and found:
-        found = [(ent, p) for ent, p in found if p is None or p >= threshold]
-        doc.set_ents([ent for ent, _ in found])
-    return Shown(doc, [p for _, p in found], _accelerable(nlp))
+    of_span = probabilities_of(doc)
+    predicted = [(ent, of_span.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]
+    if threshold is not None and predicted:
+        predicted = [(ent, p) for ent, p in predicted if p is None or p >= threshold]
+        doc.set_ents([ent for ent, _ in predicted])
+    return Shown(doc, [p for _, p in predicted], _accelerable(nlp))
 
 
 def _accelerable(nlp: Language) -> list[str]:

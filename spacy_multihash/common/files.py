@@ -28,7 +28,7 @@ STAGING = ".spacy-multihash"
 FORMER = ".spacy-multihash-former"
 # What numpy says, without a number, if it can't write an array to a file.
 _NOT_WRITTEN = re.compile(r"\d+ requested and \d+ written")
-# Errors where another process is replacing the same folder, and how often to try again.
+# Errors of a rename while another process replaces the same folder, and how often to try again.
 _MOVED = (errno.EEXIST, errno.ENOENT, errno.ENOTEMPTY)
 _ATTEMPTS = 100
 
@@ -232,16 +232,16 @@ def being_read(error: BaseException, path: Union[str, Path]) -> Union[str, Path]
 
     The frames of the traceback know it. Returns the path itself if they don't.
     """
-    found, traceback = path, error.__traceback__
+    file_, traceback = path, error.__traceback__
     while traceback is not None:
         here = traceback.tb_frame.f_locals
         names = ("filepath", "config_path", "meta_path", "path")
         paths = [here[name] for name in names if name in here]
         if traceback.tb_frame.f_code.co_name == "from_disk" and "key" in here:
             paths = [Path(here["path"]) / str(here["key"])]  # spaCy's loop over the files
-        found = next((p for p in paths if isinstance(p, Path) and _contains(path, p)), found)
+        file_ = next((p for p in paths if isinstance(p, Path) and _contains(path, p)), file_)
         traceback = traceback.tb_next
-    return found
+    return file_
 
 
 def _contains(folder: Union[str, Path], path: Path) -> bool:
