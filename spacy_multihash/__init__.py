@@ -12,6 +12,7 @@ from importlib import import_module
 __version__ = "1.0.0"
 
 _NAMES = {
+    "common.result": ["Result"],
     "compute.hashing": ["default_seeds", "spacy_seeds"],
     "compute.threads": ["set_threads"],
     "corpus.evaluation": [
@@ -45,6 +46,7 @@ _NAMES = {
     "ner.transition.component": ["BatchEntityRecognizer"],
     "parse.component": ["BatchDependencyParser"],
     "pipelines.accelerate": ["Acceleration", "accelerate"],
+    "pipelines.compress": ["Compressed", "compress"],
     "pipelines.attribute_ruler": ["IndexedAttributeRuler"],
     "pipelines.weights": [
         "embed_from_spacy",

@@ -1,5 +1,6 @@
 """The public names, for type checkers. See __init__.py."""
 
+from .common.result import Result as Result
 from .compute.hashing import default_seeds as default_seeds
 from .compute.hashing import spacy_seeds as spacy_seeds
 from .compute.threads import set_threads as set_threads
@@ -40,6 +41,8 @@ from .parse.component import BatchDependencyParser as BatchDependencyParser
 from .pipelines.accelerate import Acceleration as Acceleration
 from .pipelines.accelerate import accelerate as accelerate
 from .pipelines.attribute_ruler import IndexedAttributeRuler as IndexedAttributeRuler
+from .pipelines.compress import Compressed as Compressed
+from .pipelines.compress import compress as compress
 from .pipelines.weights import embed_from_spacy as embed_from_spacy
 from .pipelines.weights import embed_to_spacy as embed_to_spacy
 from .pipelines.weights import encoder_from_spacy as encoder_from_spacy

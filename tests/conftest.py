@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from thinc.util import has_cupy_gpu
 from spacy_multihash.compute.dispatch import available_kernels
 from tests.helpers.kernels import using_kernels
 from tests.helpers.paths import ROOT, SHARED
+from tests.helpers.recognizers import trained
 
 # A machine that others share may take any time for an example. Half of the usual examples are
 # enough for each run, since each draws others.
@@ -136,3 +138,16 @@ def scheduler() -> Iterator[str]:
     with dask.config.set(config):
         with distributed.LocalCluster(**settings, silence_logs=50) as cluster:
             yield cluster.scheduler_address
+
+
+@pytest.fixture(scope="session")
+def recognizer(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Give the folder of a pipeline with tagger_ner or batch_ner, which is only read."""
+
+    @cache
+    def folder(factory: str) -> Path:
+        path = tmp_path_factory.mktemp("recognizer") / factory
+        trained(factory).to_disk(path)
+        return path
+
+    return folder

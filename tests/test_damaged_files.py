@@ -12,18 +12,14 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 
 from spacy_multihash import Table, Tables, read_tables, write_tables
-from spacy_multihash.cli._util import (
-    load_pipeline,
-    load_vectors,
-    pipeline_of_config,
-    write_pipeline,
-)
 from spacy_multihash.common.files import STAGING, UnreadableFile, write_bytes, write_json
+from spacy_multihash.common.load import load_pipeline, pipeline_of_config
+from spacy_multihash.common.outputs import write_pipeline
 from spacy_multihash.corpus.read import read_docs, write_corpora
 from spacy_multihash.embed.vector_tables import read_kept_table
-from spacy_multihash.pipelines.compress import Precisions, compress
+from spacy_multihash.pipelines.compress import compress
 from spacy_multihash.vectors.compressed import SortedKeys, pack_keys, unpack_keys
-from spacy_multihash.vectors.files import read_table, write_table
+from spacy_multihash.vectors.files import load_vectors, read_table, write_table
 from tests.helpers.corpora import make_docs
 from tests.helpers.damage import check_damage, full_disk
 from tests.helpers.paths import ROOT
@@ -173,7 +169,7 @@ def test_compressing_to_a_full_disk_names_the_folder(tmp_path: Path) -> None:
     nlp = spacy.load(SAVED / "compressed")
     write_pipeline(nlp, tmp_path / "out")
     with full_disk(2000), pytest.raises(OSError, match=f"{tmp_path}"):
-        compress(nlp, tmp_path / "new", Precisions())
+        compress(nlp, tmp_path / "new")
 
 
 def test_errors_of_reading_keep_the_path(tmp_path: Path) -> None:

@@ -6,19 +6,11 @@ from typing import Optional
 import typer
 from spacy.vocab import Vocab
 
+from ..common.load import load_pipeline
+from ..common.outputs import check_folder_output, write_pipeline
 from ..corpus.read import read_docs
 from ..pipelines.accelerate import Acceleration, accelerate
-from ._util import (
-    CODE,
-    MODEL,
-    check_folder_output,
-    failing,
-    import_code,
-    load_pipeline,
-    msg,
-    show_table,
-    write_pipeline,
-)
+from ._util import CODE, MODEL, failing, import_code, msg, show_table
 
 
 def accelerate_cli(

@@ -5,22 +5,12 @@ from typing import Literal, Optional
 
 import typer
 
+from ..common.load import load_pipeline
+from ..common.outputs import check_apart, check_writable
 from ..corpus.shards import list_shards
 from ..scale.apply import ERRORS, Application, Applied, Result, is_done
 from ..scale.source import folder_of, source_of
-from ._util import (
-    CODE,
-    DASK,
-    MODEL,
-    WORKERS,
-    check_apart,
-    check_writable,
-    failing,
-    import_code,
-    load_pipeline,
-    msg,
-    open_workers,
-)
+from ._util import CODE, DASK, MODEL, WORKERS, failing, import_code, msg, open_workers
 
 
 def apply_cli(

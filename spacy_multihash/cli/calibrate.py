@@ -11,6 +11,8 @@ from spacy.language import Language
 from spacy.training import Example
 
 from ..common.files import write_bytes
+from ..common.load import load_pipeline
+from ..common.outputs import check_file_output, check_folder_output, write_pipeline
 from ..corpus.read import model_examples
 from ..ner.calibration import (
     HIGHEST,
@@ -22,20 +24,7 @@ from ..ner.calibration import (
     is_at_edge,
     judge_entities,
 )
-from ._util import (
-    AS_JSON,
-    CODE,
-    MODEL,
-    check_file_output,
-    check_folder_output,
-    failing,
-    import_code,
-    load_pipeline,
-    msg,
-    print_json,
-    show_table,
-    write_pipeline,
-)
+from ._util import AS_JSON, CODE, MODEL, failing, import_code, msg, print_json, show_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

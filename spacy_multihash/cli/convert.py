@@ -11,6 +11,7 @@ import typer
 from spacy.tokens import Doc, DocBin
 from tqdm import tqdm
 
+from ..common.outputs import check_file_output, check_writable
 from ..corpus.conll import Layout
 from ..corpus.convert import (
     GLUED,
@@ -31,7 +32,7 @@ from ..corpus.read import text_labels, write_corpora
 from ..corpus.shards import DOCS
 from ..corpus.splits import SPLITS, split_related
 from ..corpus.texts import CsvLayout
-from ._util import check_file_output, check_writable, failing, msg, show_table
+from ._util import failing, msg, show_table
 
 SHOWN_LINES = 3
 DEFAULT = Reading()

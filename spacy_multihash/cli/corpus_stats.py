@@ -15,6 +15,7 @@ import typer
 from spacy.language import Language
 
 from ..common.files import write_json
+from ..common.outputs import check_file_output
 from ..corpus.conll import DOCSTART
 from ..corpus.evaluation import VERBATIM, Matching
 from ..corpus.shards import read_shard
@@ -31,16 +32,15 @@ from ..corpus.statistics import (
 )
 from ..scale.source import Source, source_without_files
 from ..scale.workers import Workers
+from ..vectors.files import load_vectors
 from ._shards import Shards
 from ._util import (
     AS_JSON,
     CODE,
     DASK,
     WORKERS,
-    check_file_output,
     failing,
     import_code,
-    load_vectors,
     msg,
     open_workers,
     print_json,

@@ -7,6 +7,8 @@ from typing import Optional
 import typer
 
 from ..common.files import write_bytes
+from ..common.load import load_pipeline
+from ..common.outputs import check_file_output
 from ..corpus.read import read_docs
 from ..inspection.errors import SURE, Mistakes, find_mistakes
 from ..inspection.errors_page import (
@@ -17,16 +19,7 @@ from ..inspection.errors_page import (
     json_records,
     render_errors,
 )
-from ._util import (
-    CODE,
-    MODEL,
-    check_file_output,
-    failing,
-    import_code,
-    load_pipeline,
-    msg,
-    show_table,
-)
+from ._util import CODE, MODEL, failing, import_code, msg, show_table
 
 
 def errors_cli(

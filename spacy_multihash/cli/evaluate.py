@@ -10,6 +10,8 @@ import typer
 from spacy.tokens import DocBin
 
 from ..common.files import write_bytes, write_json
+from ..common.load import load_pipeline
+from ..common.outputs import check_file_output
 from ..corpus.evaluation import (
     Evaluation,
     Matching,
@@ -21,19 +23,7 @@ from ..corpus.evaluation import (
 )
 from ..corpus.read import model_examples, write_corpora
 from ..inspection.errors_page import render_side_by_side
-from ._util import (
-    AS_JSON,
-    CODE,
-    GPU_ID,
-    MODEL,
-    check_file_output,
-    failing,
-    import_code,
-    load_pipeline,
-    msg,
-    print_json,
-    show_table,
-)
+from ._util import AS_JSON, CODE, GPU_ID, MODEL, failing, import_code, msg, print_json, show_table
 
 
 def evaluate_cli(

@@ -14,6 +14,8 @@ from spacy.util import minibatch
 from tqdm import tqdm
 
 from ..common.files import write_bytes
+from ..common.load import load_pipeline
+from ..common.outputs import check_file_output
 from ..corpus.read import model_examples
 from ..inspection.explain import (
     EVERYWHERE,
@@ -33,18 +35,7 @@ from ..inspection.explain_page import (
     visible,
 )
 from ..ner.spans import annotate_before
-from ._util import (
-    AS_JSON,
-    CODE,
-    MODEL,
-    check_file_output,
-    failing,
-    import_code,
-    load_pipeline,
-    msg,
-    print_json,
-    show_table,
-)
+from ._util import AS_JSON, CODE, MODEL, failing, import_code, msg, print_json, show_table
 from .calibrate import find_recognizer
 from .show import read_text
 

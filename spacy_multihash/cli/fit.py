@@ -22,6 +22,8 @@ from thinc.api import Config
 from tqdm import tqdm
 
 from ..common.files import replacing_folder, write_bytes, write_json
+from ..common.load import load_pipeline, naming_config, read_config
+from ..common.outputs import folder_size
 from ..corpus.convert import Reading
 from ..corpus.evaluation import read_known_entities
 from ..corpus.read import model_examples, read_docs, write_corpora
@@ -63,22 +65,18 @@ from ..inspection.errors_page import render_mistakes
 from ..inspection.page import Html
 from ..ner.calibration import compare, is_at_edge, judge_entities
 from ..pipelines.compare import tokens_per_second
-from ..pipelines.compress import Precisions, compress
+from ..pipelines.compress import Precisions, write_compressed
 from ..pipelines.config import drop_removed_settings
 from ._util import (
     CODE,
     GPU_ID,
-    command,
     failing,
-    folder_size,
     import_code,
-    load_pipeline,
     msg,
-    naming_config,
     parse_overrides,
     path_argument,
-    read_config,
     show_table,
+    spacy_command,
 )
 from .calibrate import calibrate, find_recognizer, set_temperature
 from .convert import convert, summarize_problems
@@ -481,7 +479,7 @@ def finish(run: Run) -> list[str]:
     size = folder_size(run.model)
     with replacing_folder(run.model) as new:
         if run.options.compress:
-            compress(nlp, new, Precisions())
+            write_compressed(nlp, new, Precisions())
         else:
             nlp.to_disk(new)
         config = read_config(new / "config.cfg")
@@ -607,17 +605,19 @@ def next_commands(run: Run) -> dict[str, str]:
         code = ["--code", run.options.code]
     if run.options.textcat:
         first = {
-            "Classify the texts of a folder:": command(
+            "Classify the texts of a folder:": spacy_command(
                 "multihash", "apply", model, "TEXTS", "CLASSIFIED", *code
             )
         }
     else:
         paths = (run.corpus("dev"), "--train", run.corpus("train"), "--output", "errors.html")
         first = {
-            "Find the entities of a text:": command("multihash", "show", model, "YOUR TEXT", *code),
-            "Look at all mistakes:": command("multihash", "errors", model, *paths, *code),
+            "Find the entities of a text:": spacy_command(
+                "multihash", "show", model, "YOUR TEXT", *code
+            ),
+            "Look at all mistakes:": spacy_command("multihash", "errors", model, *paths, *code),
         }
-    package = command("package", model, ".", "--name", "my_model", "--build", "wheel", *code)
+    package = spacy_command("package", model, ".", "--name", "my_model", "--build", "wheel", *code)
     if not has_build():
         first["Install what builds packages:"] = "python -m pip install build"
     return {**first, "Build a package for pip:": package}

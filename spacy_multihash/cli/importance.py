@@ -8,6 +8,7 @@ from typing import Literal, Optional
 
 import typer
 
+from ..common.load import load_pipeline
 from ..inspection.importance import (
     EmbeddingImportance,
     Ranking,
@@ -16,17 +17,7 @@ from ..inspection.importance import (
 )
 from ..tables.find import embedding_name
 from ._shards import Shards
-from ._util import (
-    AS_JSON,
-    CODE,
-    MODEL,
-    failing,
-    import_code,
-    load_pipeline,
-    msg,
-    print_json,
-    show_table,
-)
+from ._util import AS_JSON, CODE, MODEL, failing, import_code, msg, print_json, show_table
 
 
 def importance_cli(

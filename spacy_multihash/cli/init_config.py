@@ -11,12 +11,14 @@ from spacy.util import get_package_path, is_package, load_config, load_model_fro
 from thinc.api import Config
 
 from ..common.files import read_json_map, standard_stream, write_bytes
+from ..common.outputs import check_file_output
 from ..common.registered import MULTI_HASH_EMBED
 from ..corpus.read import model_examples
 from ..inspection.facts import count_facts
 from ..inspection.recommend import CANDIDATES, Settings, recommend
 from ..pipelines.config import drop_removed_settings
-from ._util import check_file_output, command, failing, load_vectors, msg
+from ..vectors.files import load_vectors
+from ._util import failing, msg, spacy_command
 
 TEMPLATES = Path(__file__).parent / "templates"
 STDOUT = Path("-")
@@ -86,7 +88,7 @@ def init_config_cli(
         options = {"lang": lang, "train": train, "dev": dev, "vectors": vectors}
         options["max-size"] = max_size
         given = [arg for name, value in options.items() if value for arg in (f"--{name}", value)]
-        made_by = command("multihash", "init-config", pipeline, *given)
+        made_by = spacy_command("multihash", "init-config", pipeline, *given)
         header = "".join(f"# {line}\n" for line in (f"Made by: {made_by}", *reasons))
         text = f"{header}\n{config.to_str(interpolate=False)}\n"
         if output == STDOUT:
@@ -100,7 +102,7 @@ def init_config_cli(
         typer.echo(reason)
     msg.good(f"Wrote {output}")
     paths = [] if train else ["--paths.train", "train.spacy", "--paths.dev", "dev.spacy"]
-    msg.command("Train with:", command("train", output, "--output", "training", *paths))
+    msg.command("Train with:", spacy_command("train", output, "--output", "training", *paths))
 
 
 def init_config(pipeline: Pipeline, lang: str, *, vectors: Optional[str] = None) -> Config:
@@ -197,7 +199,7 @@ def check_vectors_language(lang: str, vectors: str) -> None:
         raise ValueError(
             f"--lang is {lang}, but the vectors of {vectors} are of the language {theirs}, which "
             "spaCy refuses. Give other vectors, or write them again with: "
-            + command("multihash", "vectors", "COMMAND", path, "OUT", "--lang", lang)
+            + spacy_command("multihash", "vectors", "COMMAND", path, "OUT", "--lang", lang)
         )
 
 

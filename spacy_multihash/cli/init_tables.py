@@ -11,6 +11,8 @@ from spacy.vocab import Vocab
 from tqdm import tqdm
 
 from ..common.files import standard_stream
+from ..common.load import naming_config, pipeline_of_config, read_config
+from ..common.outputs import check_file_output
 from ..common.registered import INIT_TABLES
 from ..corpus.shards import model_shard
 from ..corpus.training import shard_pipeline, training_docs
@@ -28,15 +30,11 @@ from ._util import (
     CODE,
     DASK,
     WORKERS,
-    check_file_output,
     failing,
     import_code,
     msg,
-    naming_config,
     open_workers,
     parse_overrides,
-    pipeline_of_config,
-    read_config,
     show_table,
 )
 

@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.training.initialize import init_vocab
 from spacy.util import registry
 
+from ..common.load import load_pipeline, pipeline_of_config
 from ..common.registered import INIT_TABLES, SET_ATTR
 from ..inspection.rows import (
     Size,
@@ -25,16 +26,7 @@ from ..inspection.rows import (
 from ..inspection.symbols import DocSymbols
 from ..tables.find import EmbeddingTable, component_models, find_tables
 from ._shards import Shards
-from ._util import (
-    AS_JSON,
-    CODE,
-    failing,
-    import_code,
-    load_pipeline,
-    pipeline_of_config,
-    print_json,
-    show_table,
-)
+from ._util import AS_JSON, CODE, failing, import_code, print_json, show_table
 
 # Callbacks that may set the tables of MultiEmbed from a file.
 _SET_TABLES = (INIT_TABLES, SET_ATTR)

@@ -8,15 +8,17 @@ import spacy
 import typer
 from spacy.vocab import Vocab
 
+from ..common.load import source_path
+from ..common.outputs import check_file_output, check_folder_output
 from ..corpus.read import read_docs
 from ..corpus.texts import read_lines
 from ..embed.features import attr_id
 from ..vectors import reduce
 from ..vectors.align import alike_vectors, pair_vectors, procrustes
-from ..vectors.files import read_table, source_path, text_words, write_table
+from ..vectors.files import read_table, text_words, write_table
 from ..vectors.table import VectorTable
 from ..vectors.text import SUFFIXES, is_text
-from ._util import check_file_output, check_folder_output, failing, msg
+from ._util import failing, msg
 
 HELP = """Align, merge, shorten and prune static vectors.
 

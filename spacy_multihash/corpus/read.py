@@ -16,6 +16,8 @@ from thinc.types import Ints2d
 
 from ..common.files import reading, replacing_file, staging
 
+# A corpus: a .spacy file or a folder of them, or docs or examples with gold annotation.
+Data = Union[str, Path, Iterable[Doc], Iterable[Example]]
 _REPAIR = "copy or convert the file again"
 
 
@@ -48,6 +50,20 @@ def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
     Raises the errors of `read_docs`, at the same time.
     """
     return Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab))
+
+
+def examples_of(nlp: Language, data: Data) -> Iterator[Example]:
+    """Stream the examples of a corpus: a path, or docs or examples with gold annotation.
+
+    The docs of a path are read, and the pipeline tokenizes the texts of docs, as spaCy's training
+    does. Raises the errors of `read_docs` at the call.
+    """
+    if isinstance(data, (str, Path)):
+        return model_examples(nlp, data)
+    return (
+        item if isinstance(item, Example) else Example(nlp.make_doc(item.text), item)
+        for item in data
+    )
 
 
 def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:

@@ -20,11 +20,12 @@ from thinc.api import get_array_module, to_numpy
 
 from ..common.checks import setting_error
 from ..common.files import reading
+from ..common.load import source_path
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
 from ..compute.quantization import PRECISIONS, is_rounded
 from ..vectors.compressed import find_sorted
-from ..vectors.files import read_table, source_path
+from ..vectors.files import read_table
 from ..vectors.table import ATTR_NAMES, FLORET, VectorTable, check_table
 
 VOCAB = "vocab"  # the name of the vocab's own table

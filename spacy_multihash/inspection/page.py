@@ -10,57 +10,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Union
 
-# Browsers load nothing from elsewhere, and run no scripts, whatever a corpus contains.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_STYLE = """
-:root { color-scheme: light dark; --back: #fff; --fore: #1b1f24; --soft: #59636e; --line: #d8dee4;
-  --fill: #f4f6f8; --blue: #0a62a9; --orange: #a84300; --green: #1a7f37; --red: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --back: #14181d; --fore: #e4e8ec; --soft: #9aa5b1;
-  --line: #343b44; --fill: #1e242b; --blue: #6cb6ff; --orange: #f0a35e; --green: #5fc873;
-  --red: #ff8f85; } }
-* { box-sizing: border-box; }
-body { background: var(--back); color: var(--fore); font: 16px/1.5 system-ui, sans-serif;
-  margin: 0 auto; max-width: 60rem; padding: 1rem; overflow-wrap: break-word; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0.5rem 0; }
-h2 { border-top: 1px solid var(--line); font-size: 1.2rem; margin: 2rem 0 0.5rem;
-  padding-top: 1rem; }
-h3 { font-size: 1rem; margin: 1.2rem 0 0.3rem; }
-p { margin: 0.5rem 0; max-width: 44rem; }
-.facts { display: flex; flex-wrap: wrap; gap: 0.6rem 2.5rem; margin: 1rem 0; }
-.facts dt { color: var(--soft); font-size: 0.9rem; }
-.facts dd { font-size: 1.25rem; font-weight: 600; margin: 0; }
-.soft, figcaption { color: var(--soft); font-size: 0.9rem; }
-.scroll { margin: 0.7rem 0; overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.95rem; }
-th, td { border-bottom: 1px solid var(--line); padding: 0.25rem 0.9rem 0.25rem 0; text-align: left;
-  vertical-align: top; }
-th { font-weight: 600; }
-thead th { color: var(--soft); font-weight: 500; }
-@media (max-width: 40rem) { th, td { font-size: 0.85rem; padding-right: 0.55rem; } }
-.number { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
-.bar { background: var(--fill); display: inline-block; height: 0.7rem; width: 7rem; }
-.bar span { background: var(--blue); display: block; height: 100%; }
-figure { margin: 0.7rem 0; max-width: 34rem; }
-svg { display: block; height: auto; width: 100%; }
-svg text { fill: var(--soft); font: 14px system-ui, sans-serif; }
-svg .grid { stroke: var(--line); }
-svg .series { fill: none; stroke-width: 2; }
-svg circle { stroke: none; }
-.s0 { fill: var(--blue); stroke: var(--blue); } .s1 { fill: var(--orange); stroke: var(--orange); }
-svg text.s0, svg text.s1 { font-weight: 600; stroke: none; }
-svg text.s0 { fill: var(--blue); } svg text.s1 { fill: var(--orange); }
-pre { background: var(--fill); font-size: 0.9rem; padding: 0.6rem 0.8rem;
-  white-space: pre-wrap; }
-pre, code { font-family: ui-monospace, monospace; }
-summary { cursor: pointer; font-weight: 600; }
-mark { background: var(--fill); border-bottom: 2px solid var(--blue); color: inherit;
-  padding: 0 0.15rem; }
-ul { margin: 0.3rem 0; padding-left: 1.2rem; }
-mark small { color: var(--soft); margin-left: 0.3rem; }
-mark.right { border-color: var(--green); } mark.wrong { border-color: var(--red); }
-mark.missed { border-bottom-style: dashed; border-color: var(--orange); }
-.warn { border-left: 3px solid var(--orange); padding-left: 0.7rem; }
-"""
+from markupsafe import Markup
+
+from ..common.templates import render
+
 # The size of a chart, and the room for its labels: left, top, right, bottom.
 _WIDTH, _HEIGHT = 480, 250
 _ROOM = (46, 14, 16, 40)
@@ -177,24 +130,8 @@ def line_chart(
 
 def render_page(title: str, *parts: Part) -> bytes:
     """Make a page, UTF-8. Plain strings become paragraphs."""
-    body = join(tag("h1", title), *map(_block, parts))
-    page = f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<link rel="icon" href="data:,">
-<title>{escape(title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body><main>
-{body}
-</main></body>
-</html>
-"""
-    # A lone surrogate, as in broken input, has no UTF-8.
-    return page.encode("utf8", "xmlcharrefreplace")
+    page = render("page.html", title=title, body=Markup(join(*map(_block, parts))))
+    return page.encode("utf8")
 
 
 def _block(part: Part) -> Html:

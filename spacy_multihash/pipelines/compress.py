@@ -5,7 +5,7 @@ Weights stay in thinc's files, under the same names: only their arrays have fewe
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -17,16 +17,22 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
-from ..common.files import naming, reading, replacing_file, unpack
+from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
+from ..common.load import load_pipeline, loaded
+from ..common.outputs import check_folder_output, folder_size, paths_in
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
-from ..compute.quantization import Precision
+from ..common.result import Result, Table
+from ..compute.quantization import PRECISIONS, Precision
+from ..corpus.read import Data, examples_of
 from ..embed.vector_tables import PREFIX
 from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
+from .compare import Comparison, compare, kept_table
 from .packed_arrays import pack_array
 
 # The parameter with the table, in our embeddings and in thinc's.
 _TABLE = "E"
 _MODEL = "model"
+_MEGA = 10**6
 # The keys of a saved thinc model.
 MODEL_PARTS = {"nodes", "attrs", "params", "shims"}
 
@@ -43,6 +49,13 @@ class Precisions:
     vectors: Precision = "int8"
     tables: Precision = "int8"
     weights: Precision = "float16"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a precision that there is not."""
+        for name, precision in vars(self).items():
+            if precision not in PRECISIONS:
+                allowed = ", ".join(PRECISIONS)
+                raise ValueError(f"{name} must be one of {allowed}, got {precision!r}")
 
     def of(self, parameter: str) -> Precision:
         """Return the precision of a layer's parameter, by its name."""
@@ -205,34 +218,88 @@ _SPACY_VECTORS = "spacy.Vectors.v1"
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """The parts that a compressed pipeline leaves out."""
+class Compressed(Result):
+    """A compressed pipeline: its size, and its predictions beside the original's.
 
-    rows: int  # rows of vectors without a key
-    strings: int  # strings that no component needs
-    strings_before: int  # all strings before
+    output (Path): The folder that was written.
+    bytes_before, bytes_after (int): The size of the files, before in spaCy's own form.
+    rows_left_out (int): Rows of vectors without a key.
+    strings_left_out, strings_before (int): Strings that no component needs, and all strings before.
+    predictions (Optional[Comparison]): None without a corpus.
+    """
+
+    output: Path
+    bytes_before: int
+    bytes_after: int
+    rows_left_out: int
+    strings_left_out: int
+    strings_before: int
+    predictions: Optional[Comparison] = None
+
+    def tables(self) -> Iterator[Table]:
+        """Sizes and F1, and the predictions that stay."""
+        sizes = [f"{size / _MEGA:,.2f}" for size in (self.bytes_before, self.bytes_after)]
+        rows, scores = [("MB on disk", *sizes)], self.predictions
+        if scores and scores.f_before is not None and scores.f_after is not None:
+            f_scores = (f"{100 * f:.2f}" for f in (scores.f_before, scores.f_after))
+            rows.append(("F1 of entities", *f_scores))
+        yield Table("Before and after", ("", "before", "after"), rows)
+        if scores:
+            yield kept_table(scores.kept)
+
+    def notes(self) -> Iterator[str]:
+        """What was left out, and how scores of classes change."""
+        yield from self.predictions.notes() if self.predictions else ()
+        yield (
+            f"Left out: {self.strings_left_out:,} of {self.strings_before:,} strings, which no "
+            f"component needs, and {self.rows_left_out:,} rows of vectors, which no word has."
+        )
 
 
 def compress(
-    nlp: Language,
-    folder: Union[str, Path],
-    precisions: Precisions,
+    nlp: Union[Language, str, Path],
+    output: Union[str, Path],
     *,
+    vectors: Precision = "int8",
+    tables: Precision = "int8",
+    weights: Precision = "float16",
     keep_strings: bool = False,
-) -> LeftOut:
-    """Save a pipeline in small files. The pipeline itself doesn't change.
+    data: Optional[Data] = None,
+    force: bool = False,
+) -> Compressed:
+    """Write a pipeline in small files, and compare predictions. The pipeline doesn't change.
 
-    folder (Union[str, Path]): The folder to write. It should be empty or new.
-    precisions (Precisions): The precision of numbers in the files.
-    keep_strings (bool): Whether to keep all strings.
+    nlp (Union[Language, str, Path]): The pipeline, or a package's name, or a path.
+    output (Union[str, Path]): The folder to write.
+    vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,
+        and of all other weights: "float16", "int8" or "float32".
+    keep_strings (bool): Whether to keep strings that no component needs.
+    data (Optional[Data]): Corpus to compare predictions on: a path, or docs with gold annotation.
+    force (bool): Whether to replace a pipeline at `output`.
 
     Raises ValueError for a pipeline without components, and for numbers that aren't finite, or out
-    of float16's range. Then some files are left behind.
+    of float16's range. Then nothing is written.
     """
+    output = Path(output)
+    check_folder_output(output, *paths_in(nlp, data), force=force)
+    nlp = loaded(nlp)
+    stream = None if data is None else examples_of(nlp, data)
+    with replacing_folder(output) as new:
+        done = write_compressed(nlp, new, Precisions(vectors, tables, weights), keep_strings)
+        small = load_pipeline(new)
+        # Only now, since examples add strings to the vocab.
+        predictions = None if stream is None else compare(nlp, small, list(stream))
+    return replace(done, output=output, predictions=predictions)
+
+
+def write_compressed(
+    nlp: Language, folder: Path, precisions: Precisions, keep_strings: bool = False
+) -> Compressed:
+    """Write a pipeline in small files to a new folder. Raises the errors of `compress`."""
     check_compressible(nlp)
-    folder = Path(folder)
     with naming(folder):
         type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed
+    before = folder_size(folder)
     path = folder / "vocab" / "strings.json"
     strings = srsly.read_json(path)
     labels = [label for names in nlp.pipe_labels.values() for label in names]
@@ -242,7 +309,8 @@ def compress(
         srsly.write_json(new, stored)
     _write_config(folder / "config.cfg", precisions)
     rows = compress_folder(folder, nlp.component_names, precisions, lossy=True)
-    return LeftOut(rows, len(strings) - len(stored), len(strings))
+    dropped = len(strings) - len(stored)
+    return Compressed(folder, before, folder_size(folder), rows, dropped, len(strings))
 
 
 def check_compressible(nlp: Language) -> None:

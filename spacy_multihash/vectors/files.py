@@ -9,33 +9,18 @@ import spacy
 import srsly
 from spacy.attrs import ORTH
 from spacy.strings import StringStore
-from spacy.util import get_model_meta, get_package_path, is_package, logger
+from spacy.util import load_model, logger
 from spacy.vectors import Vectors
+from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
 from ..common.files import read_json_map, reading, recover, replacing_file, replacing_folder
+from ..common.load import loading, source_path
 from .compressed import TABLE, CompressedVectors, check_table_file, is_compressed
 from .table import ATTR_NAMES, VectorTable, check_finite, check_table, word_keys
 from .text import ends_in_number, is_text, read_text, write_text
 
 _NONE = numpy.zeros(0, dtype="uint64")
-
-
-def source_path(source: Union[str, Path]) -> Path:
-    """Return the path of a source, or the folder of an installed pipeline with that name."""
-    path, name = Path(source), str(source)
-    recover(path)
-    if path.exists() or not is_package(name):
-        return path
-    try:
-        package = get_package_path(name)
-    except ImportError:  # a package with another import name
-        return path
-    if not (package / "meta.json").is_file():
-        return path
-    with reading(package / "meta.json", "install the package again"):
-        meta = get_model_meta(package)
-    return package / f"{meta['lang']}_{meta['name']}-{meta['version']}"
 
 
 def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTable:
@@ -154,3 +139,36 @@ def _read_text(path: Path) -> VectorTable:
             "first vector of each was kept."
         )
     return VectorTable("", data, keys[rows], rows, [words[row] for row in rows.tolist()])
+
+
+def load_vectors(name: Union[str, Path], *, or_vocab: bool = True) -> Vocab:
+    """Load the vocab of a pipeline, or a vocab by itself, and check that it has vectors.
+
+    or_vocab (bool): Whether to accept the folder of a vocab, too. Training doesn't.
+
+    Raises ValueError.
+    """
+    recover(name)
+    is_vocab = (Path(name) / "vectors").is_file()
+    expected = "a pipeline (a package's name or a path)" + ", or the folder of a vocab" * or_vocab
+    if is_vocab and not or_vocab:
+        raise ValueError(
+            f"{name} is the folder of a vocab: expected {expected}. Make one with: python -m spacy "
+            "init vectors"
+        )
+    missing = f"Cannot load the vectors of {name}: expected {expected}. Check the name."
+    with loading(f"the vectors of {name}", name, missing):
+        if is_vocab:
+            vocab = Vocab()
+            if is_compressed(Path(name)):
+                vocab.vectors = CompressedVectors(strings=vocab.strings)
+            vocab.from_disk(name, exclude=["lookups"])
+        else:
+            vocab = load_model(name).vocab
+    # Vectors of floret have rows, but no keys: their number of keys is -1.
+    if not len(vocab.vectors) or not vocab.vectors.n_keys:
+        raise ValueError(
+            f"{name} has no vectors: its table is empty. Give a pipeline that has some, such as an "
+            "_md or _lg package, or leave --vectors out."
+        )
+    return vocab

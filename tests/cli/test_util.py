@@ -9,13 +9,10 @@ import pytest
 import spacy
 from spacy.pipeline import TrainablePipe
 
-from spacy_multihash.cli._util import (
-    check_file_output,
-    check_folder_output,
-    load_pipeline,
-    load_vectors,
-)
+from spacy_multihash.common.load import load_pipeline
+from spacy_multihash.common.outputs import check_file_output, check_folder_output
 from spacy_multihash.vectors.compressed import compress_vectors
+from spacy_multihash.vectors.files import load_vectors
 from tests.helpers.cli import refused
 from tests.helpers.packages import installed
 from tests.helpers.vectors import random_vectors, write_pipeline
@@ -36,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("path", "force", "message"),
     [
-        ("file", False, r"file exists\. Give another --output, or --force"),
+        ("file", False, r"file exists\. Give another --output, or set force"),
         ("other", True, "must be a file, got the folder other"),
         ("corpus/train.spacy", True, "another use for"),
         ("corpus/test.spacy", True, "another use for"),
@@ -57,7 +54,7 @@ def test_a_file_is_written_where_nothing_is_lost(
 @pytest.mark.parametrize(
     ("path", "force", "message"),
     [
-        ("copy", False, r"copy exists\. Give another OUTPUT, or --force"),
+        ("copy", False, r"copy exists\. Give another OUTPUT, or set force"),
         ("file", True, "file is neither a pipeline nor a vocab"),
         ("other", True, "other is neither a pipeline nor a vocab"),
         ("model", True, "may not contain each other"),
@@ -97,7 +94,6 @@ def test_a_pipe_is_written_to_without_force(tmp_path: Path) -> None:
     "arguments",
     [
         ["calibrate", "x", "in.spacy", "out", "--plot", "in.spacy"],
-        ["compress", "x", "out", "--data", "in.spacy", "--report", "in.spacy"],
         ["corpus-stats", "in.spacy", "--output", "in.spacy"],
         ["evaluate", "x", "in.spacy", "--train", "y", "--output", "in.spacy"],
         ["init-tables", "in.spacy", "in.spacy"],

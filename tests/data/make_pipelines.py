@@ -288,7 +288,7 @@ def make_pipelines(
         if kind.precisions is None:
             nlp.to_disk(output / name)
         else:
-            compress(nlp, output / name, kind.precisions)
+            compress(nlp, output / name, **vars(kind.precisions))
         nlp = spacy.load(output / name)  # without what is not saved, such as unseen classes
         descriptions = [describe(nlp, nlp(text)) for text in TEXTS]
         _check(name, spacy.load(output / name), descriptions)

@@ -14,13 +14,12 @@ import srsly
 from numpy.testing import assert_array_equal
 from spacy.language import Language
 from spacy.strings import StringStore, get_string_id
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from thinc.api import Config, Linear, Model, Shim, chain
 
-from spacy_multihash.cli._util import folder_size
+from spacy_multihash.pipelines import compress as compress_module
 from spacy_multihash.pipelines.compare import shares_kept
 from spacy_multihash.pipelines.compress import (
-    LeftOut,
     Precisions,
     compress,
     compress_folder,
@@ -28,6 +27,7 @@ from spacy_multihash.pipelines.compress import (
 )
 from spacy_multihash.pipelines.packed_arrays import decode
 from tests.data.make_pipelines import PREDICTIONS
+from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.several_vectors import (
     floret_of,
     meta_embed,
@@ -58,7 +58,7 @@ pytestmark = pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")
 
 
 def small(nlp: Language, folder: Path, precisions: Precisions = Precisions()) -> Language:  # noqa: B008
-    compress(nlp, folder, precisions)
+    compress(nlp, folder, **vars(precisions))
     return spacy.load(folder)
 
 
@@ -283,15 +283,16 @@ def test_strings_that_no_component_needs_are_left_out(tmp_path: Path) -> None:
     ruler.add_patterns([{"label": "PLACE", "pattern": [{"LOWER": "oslo"}], "id": "no-1"}])
     nlp.add_pipe("attribute_ruler").add([[{"ORTH": "fell"}]], {"LEMMA": "fall"})  # type: ignore[attr-defined]
     nlp.vocab.strings.add("nobody needs it")
-    left = compress(nlp, tmp_path / "small", Precisions())
+    done = compress(nlp, tmp_path / "small")
     found = spacy.load(tmp_path / "small")
     strings = srsly.read_json(tmp_path / "small" / "vocab" / "strings.json")
-    assert left == LeftOut(0, left.strings_before - len(strings), left.strings_before)
+    assert done.rows_left_out == 0
+    assert done.strings_left_out == done.strings_before - len(strings)
     assert not {"nobody needs it", "Anna"} & set(strings)
     assert {"oslo", "fall", "T0"} <= set(strings)
     assert predictions(found, ["Anna fell in Oslo"]) == predictions(nlp, ["Anna fell in Oslo"])
-    kept = compress(nlp, str(tmp_path / "kept"), Precisions(), keep_strings=True)
-    assert kept.strings == 0
+    kept = compress(nlp, str(tmp_path / "kept"), keep_strings=True)
+    assert kept.strings_left_out == 0
     assert spacy.load(tmp_path / "kept").vocab.strings["nobody needs it"]
 
 
@@ -377,12 +378,79 @@ REFUSED: list[tuple[Callable[[], Language], str]] = [
 @pytest.mark.parametrize(("make", "message"), REFUSED)
 def test_refusals(make: Callable[[], Language], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
-        compress(make(), tmp_path / "small", Precisions())
+        compress(make(), tmp_path / "small")
+    assert not list(tmp_path.iterdir())
 
 
 def test_callback_refuses_a_precision_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="weights"):
         spacy.registry.resolve({"after": {"@callbacks": KEEP, "weights": "int4"}})
+
+
+# Predictions before and after
+
+
+@pytest.fixture(scope="module")
+def model(recognizer: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    (folder / "model").symlink_to(recognizer("tagger_ner"))
+    write_corpus(folder / "dev.spacy", make_docs())
+    return folder / "model"
+
+
+def test_sizes_and_predictions_are_compared(model: Path, tmp_path: Path) -> None:
+    found = [
+        compress(model, tmp_path / "path", data=model.parent / "dev.spacy"),
+        compress(spacy.load(model), tmp_path / "docs", data=make_docs()),
+    ]
+    for done in found:
+        files = sum(path.stat().st_size for path in done.output.rglob("*") if path.is_file())
+        assert done.bytes_after == files < done.bytes_before
+        assert done.strings_left_out > 0
+        scores = done.predictions
+        assert scores is not None and scores.kept == {"entities": 1}
+        assert (scores.f_before, scores.f_after) == (1, 1)
+        assert "F1 of entities   100.00   100.00" in str(done)
+    assert len({done.strings_left_out for done in found}) == 1
+
+
+def test_span_groups_and_classes_of_texts_are_compared(model: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(model)
+    ruler: Any = nlp.add_pipe("span_ruler", config={"spans_key": "rules"})
+    ruler.add_patterns([{"label": "WORD", "pattern": make_docs()[0][0].text}])
+    textcat = spacy.blank("en")
+    bag = {"@architectures": "spacy.TextCatBOW.v3", "exclusive_classes": True, "ngram_size": 1}
+    bag |= {"no_output_layer": False, "length": 64}
+    pipe: Any = textcat.add_pipe("textcat", config={"model": bag})
+    for label in "AB":
+        pipe.add_label(label)
+    textcat.initialize()
+    nlp.add_pipe("textcat", source=textcat)
+    done = compress(nlp, tmp_path / "out", data=make_docs())
+    assert done.predictions is not None and done.predictions.kept["spans of rules"] == 1
+    assert "Scores of classes change by up to 0.0" in str(done)
+
+
+def test_corpus_with_other_labels_has_no_f1(model: Path, tmp_path: Path) -> None:
+    docs = make_docs()
+    for doc in docs:
+        doc.set_ents([Span(doc, 0, 1, label="DATE")])
+    done = compress(model, tmp_path / "out", data=docs)
+    assert done.predictions is not None and done.predictions.f_after is None
+    assert "entities of DATE, and the pipeline predicts GPE, PER" in str(done)
+
+
+def test_nothing_is_written_if_the_pipeline_cannot_be_loaded_again(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compress_folder(folder: Path, *args: Any, **settings: Any) -> int:
+        (folder / "tagger_ner" / "model").write_bytes(b"broken")
+        return 0
+
+    monkeypatch.setattr(compress_module, "compress_folder", compress_folder)
+    with pytest.raises(ValueError, match="Cannot read .*tagger_ner/model"):
+        compress(model, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
 
 
 # A real pipeline
@@ -395,9 +463,10 @@ def test_english_pipeline_is_a_third_as_large_and_keeps_its_entities(
     blocks = re.split(r"\n\s*\n", file_.read_text("utf8").strip())
     words = [re.findall(r"^\S+", block, re.M) for block in blocks]
     annotated = []
-    for nlp in (english, small(english, tmp_path / "small")):
+    done = compress(english, tmp_path / "small")
+    for nlp in (english, spacy.load(done.output)):
         with nlp.select_pipes(enable="ner"):
             annotated.append(list(nlp.pipe([Doc(nlp.vocab, of_doc) for of_doc in words])))
-    assert folder_size(tmp_path / "small") < 0.35 * folder_size(Path(english.path))
+    assert done.bytes_after < 0.35 * done.bytes_before
     assert sum(len(doc.ents) for doc in annotated[0]) > 1000
     assert shares_kept(*annotated)["entities"] >= 0.995

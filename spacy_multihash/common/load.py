@@ -1,0 +1,127 @@
+"""Load what users name: packages, pipelines and configs. Errors name the file, and what to do."""
+
+import errno
+import re
+from collections.abc import Iterator, Mapping
+from configparser import InterpolationError
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Union
+
+import spacy
+from spacy.language import Language
+from spacy.util import (
+    get_model_meta,
+    get_package_path,
+    is_package,
+    load_config,
+    load_model_from_config,
+)
+from thinc.api import Config, ConfigValidationError
+
+from .files import UnreadableFile, being_read, reading, recover
+
+
+def source_path(source: Union[str, Path]) -> Path:
+    """Return the path of a source, or the folder of an installed pipeline with that name."""
+    path, name = Path(source), str(source)
+    recover(path)
+    if path.exists() or not is_package(name):
+        return path
+    try:
+        package = get_package_path(name)
+    except ImportError:  # a package with another import name
+        return path
+    if not (package / "meta.json").is_file():
+        return path
+    with reading(package / "meta.json", "install the package again"):
+        meta = get_model_meta(package)
+    return package / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+
+
+def load_pipeline(
+    model: Union[str, Path], *, expected: str = "a package's name, or a pipeline's folder"
+) -> Language:
+    """Load a trained pipeline. Raises ValueError, with `expected` in the message."""
+    recover(model)
+    best = Path(model) / "model-best"
+    if not (Path(model) / "config.cfg").exists() and best.is_dir():
+        raise ValueError(f"{model} is the folder of a training. Give the pipeline in it, {best}.")
+    if Path(model).is_file():
+        raise ValueError(
+            f"{model} is a file, and no trained pipeline. Expected {expected}. Train a pipeline "
+            "with: python -m spacy train CONFIG --output FOLDER"
+        )
+    missing = f"There is no pipeline '{model}'. Expected {expected}. spaCy says:"
+    with loading(f"the pipeline '{model}'", model, missing):
+        return spacy.load(model)
+
+
+def loaded(nlp: Union[Language, str, Path]) -> Language:
+    """Return a pipeline, loaded by `load_pipeline` if it's a name or a path."""
+    return nlp if isinstance(nlp, Language) else load_pipeline(nlp)
+
+
+@contextmanager
+def loading(what: str, name: Union[str, Path], missing: str) -> Iterator[None]:
+    """Raise all errors but ImportError as ValueErrors that say what is loaded.
+
+    spaCy's errors about damaged files name neither the file nor the pipeline.
+
+    missing (str): What to say of a missing file, before spaCy's own message.
+    """
+    try:
+        yield
+    except (ImportError, UnreadableFile):
+        raise
+    except OSError as error:
+        if error.errno not in (None, errno.ENOENT):  # such as a missing permission
+            place = error.filename or being_read(error, name)
+            raise OSError(error.errno, error.strerror, str(place)) from error
+        is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
+        offer = f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
+        raise ValueError(f"{missing} {error}{offer}") from error
+    except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
+        unknown = re.search(r"\[E893\] Could not find function '(.+?)'", str(error))
+        if unknown:
+            raise ValueError(
+                f"{what[0].upper()}{what[1:]} needs {unknown[1]}, which isn't registered. If it's "
+                "in a Python file of yours, give --code FILE; otherwise install its package."
+            ) from error
+        file_ = being_read(error, Path(name))
+        where = what if file_ == Path(name) else f"{what}: {file_}"
+        raise UnreadableFile(
+            f"Cannot load {where} ({type(error).__name__}: {str(error).strip()}). If a file of it "
+            "is damaged, copy or make it again."
+        ) from error
+
+
+@contextmanager
+def naming_config(path: Path) -> Iterator[None]:
+    """Raise errors in a config as ValueErrors that name its path."""
+    try:
+        yield
+    except ConfigValidationError as error:
+        shown = ConfigValidationError.from_error(error, title="", show_config=False)
+        raise UnreadableFile(f"{path}: {shown.text.strip()}") from error
+    except InterpolationError as error:
+        raise UnreadableFile(f"{path}: {error}") from error
+
+
+def read_config(
+    path: Path,
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    interpolate: bool = False,
+) -> Config:
+    """Read a config. Raises ValueError, with the path, if it's damaged or can't be filled in."""
+    with reading(path, "correct it"), naming_config(path):
+        return load_config(path, overrides=dict(overrides), interpolate=interpolate)
+
+
+def pipeline_of_config(path: Path, overrides: Mapping[str, Any] = MappingProxyType({})) -> Language:
+    """Build the pipeline of a config, without weights. Raises ValueError, with the path."""
+    config = read_config(path, overrides)
+    with reading(path, "correct it"), naming_config(path):
+        return load_model_from_config(config, auto_fill=True)

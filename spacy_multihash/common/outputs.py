@@ -1,0 +1,97 @@
+"""Check before the work that its result can be written, and that nothing of others is lost."""
+
+import os
+from pathlib import Path
+from typing import Optional, Union
+
+from spacy.language import Language
+
+from .files import check_staging, recover, replacing_folder, standard_stream
+from .load import source_path
+
+# The files of a folder that may be replaced: a pipeline, or a vocab with vectors.
+_OURS = (("meta.json", "config.cfg"), ("vectors", "strings.json"))
+
+
+def check_file_output(
+    path: Optional[Path], name: str, *inputs: Union[str, Path, None], force: bool
+) -> None:
+    """Check before the work that a file can be written. None, devices and pipes pass.
+
+    name (str): The option or argument, for the message.
+    inputs (Union[str, Path, None]): Files, folders and pipelines that the command reads. The file
+        must not be among them, or belong to a corpus that's read.
+
+    Raises ValueError.
+    """
+    if path is None:
+        return
+    if path.is_dir():
+        raise ValueError(f"{name} must be a file, got the folder {path}.")
+    if path.exists() and (not path.is_file() or standard_stream(path) is not None):
+        return
+    target = path.resolve()
+    for source in (source_path(source).resolve() for source in inputs if source):
+        if target == source or (path.suffix == ".spacy" and source in target.parents):
+            raise ValueError(f"{name} can't be {path}: the command has another use for {source}.")
+    if path.exists() and not force:
+        raise ValueError(
+            f"{path} exists. Give another {name}, or set force (--force) to replace it."
+        )
+    check_writable(target.parent, name)
+    check_staging(target)
+
+
+def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool) -> None:
+    """Check before the work that a folder OUTPUT can be written as a whole.
+
+    `force` only replaces pipelines and vocabs. Raises ValueError.
+    """
+    check_apart(path, *inputs)
+    recover(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if not force:
+            raise ValueError(
+                f"{path} exists. Give another OUTPUT, or set force (--force) to replace it."
+            )
+        if not any(all((path / name).is_file() for name in names) for names in _OURS):
+            raise ValueError(
+                f"{path} is neither a pipeline nor a vocab, and force replaces nothing else. "
+                "Give another OUTPUT."
+            )
+    check_writable(path.resolve().parent, "OUTPUT")
+    check_staging(path.resolve())
+
+
+def check_apart(output: Path, *inputs: Union[str, Path, None]) -> None:
+    """Check that neither the output nor an input contains the other."""
+    target = output.resolve()
+    for source in (source_path(source).resolve() for source in inputs if source):
+        if target == source or source in target.parents or target in source.parents:
+            raise ValueError(
+                f"OUTPUT at {target} and {source}, which is read, may not contain each other. Give "
+                "another OUTPUT."
+            )
+
+
+def check_writable(path: Path, name: str) -> None:
+    """Check that a folder is writable, or its nearest parent if it doesn't exist."""
+    folder = next(folder for folder in (path, *path.parents) if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(f"{name} can't be written: {folder} isn't a writable folder.")
+
+
+def paths_in(*sources: object) -> list[Union[str, Path]]:
+    """Return those of a function's arguments that are paths or names, and not objects."""
+    return [source for source in sources if isinstance(source, (str, Path))]
+
+
+def folder_size(folder: Path) -> int:
+    """Return the total bytes of a folder's files."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def write_pipeline(nlp: Language, output: Path) -> None:
+    """Write a pipeline. An existing folder stays whole until the new pipeline replaces it."""
+    with replacing_folder(output) as new:
+        nlp.to_disk(new)

@@ -1,0 +1,100 @@
+"""Results of the tools: text for a terminal, JSON for a program, HTML for a notebook."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from .templates import render
+
+_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts.
+
+    title (str): What the rows are.
+    header (Sequence[str]): The names of the columns.
+    rows (Sequence[Sequence[str]]): The cells, as many in each row as there are columns.
+    aligns (str): "l" or "r" for each column. Further columns are right-aligned.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    aligns: str = "l"
+
+    @property
+    def sides(self) -> str:
+        """The alignment of each column."""
+        return self.aligns.ljust(len(self.header), "r")[: len(self.header)]
+
+    def __str__(self) -> str:
+        """Return the table as plain text: title, header, a line, rows."""
+        lines = [list(map(str, row)) for row in (self.header, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        lines.insert(1, ["-" * width for width in widths])
+
+        def row(cells: Sequence[str]) -> str:
+            columns = zip(cells, widths, self.sides, strict=True)
+            padded = [c.rjust(w) if side == "r" else c.ljust(w) for c, w, side in columns]
+            return "   ".join(padded).rstrip()
+
+        return "\n".join([f"{f' {self.title} ':=^{_WIDTH}}", *map(row, lines)])
+
+
+class Result:
+    """What a tool returns: a frozen dataclass that prints well.
+
+    `print(result)` shows its tables and notes, `to_json()` returns all fields for `json.dumps`, and
+    a notebook shows the tables as HTML. Fields with `repr=False`, such as a pipeline, are neither
+    in the JSON nor in the representation.
+    """
+
+    def tables(self) -> Iterable[Table]:
+        """The tables that a person wants to read. Those without rows aren't shown."""
+        return ()
+
+    def notes(self) -> Iterable[str]:
+        """Sentences below the tables."""
+        return ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as dicts, lists, strings and numbers. NaN and infinity become None."""
+        return to_json(self)
+
+    def page(self) -> str:
+        """Return the tables and notes as a complete HTML page."""
+        return render("result_page.html", result=self, title=type(self).__name__)
+
+    def __str__(self) -> str:
+        """Return the tables and notes as plain text."""
+        tables = [str(table) for table in self.tables() if table.rows]
+        return "\n\n".join([*tables, *self.notes()])
+
+    def _repr_html_(self) -> str:
+        """Return the tables and notes as HTML, for notebooks."""
+        return render("result.html", result=self)
+
+
+def to_json(value: Any) -> Any:  # noqa: ANN401 (any result, any JSON)
+    """Return dataclasses, arrays and named tuples as dicts, lists, strings and numbers."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        value = value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
+    elif isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, Set):
+        return sorted(map(to_json, value))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [to_json(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value) if isinstance(value, Path) else value
