@@ -125,7 +125,13 @@ def show(result: Result, *, as_json: bool = False) -> None:
         print_json(result.to_json())
     else:
         with failing("Cannot write to standard output"):
-            typer.echo(f"\n{result}\n")
+            write(f"\n{result}\n")
+
+
+def write(text: str) -> None:
+    """Print text, with letters escaped that the terminal lacks. typer.echo prints UTF-8 instead."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def wrote(what: str, path: Path, *, as_json: bool = False) -> None:
@@ -139,7 +145,7 @@ def show_table(
 ) -> None:
     """Print a table, if it has rows."""
     if rows:
-        typer.echo(f"\n{Table(title, header, rows, aligns)}\n")
+        write(f"\n{Table(title, header, rows, aligns)}\n")
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)

@@ -87,7 +87,7 @@ def test_temperature_at_the_edge_is_warned_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "at the edge" not in said(invoke(folder))
-    assert "--force to replace it" in said(invoke(folder))
+    assert "exists. Give another OUTPUT" in said(invoke(folder))
     monkeypatch.setattr(calibration, "HIGHEST", 1.05)  # the pipeline is too sure for that
     result = invoke(folder, "--force")
     assert result.exit_code == 0, result.output

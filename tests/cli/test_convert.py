@@ -75,7 +75,7 @@ def test_numbers_of_tags_are_named(tmp_path: Path) -> None:
     assert "is JSON lines with IOB2 tags" in said(result)
     assert "entities 1 PER 1" in said(result)
     result = invoke(path, tmp_path / "my.spacy", "--labels", "O, B-PER")
-    assert "exists. Give another OUTPUT, or --force" in said(result)
+    assert "exists. Give another OUTPUT" in said(result)
 
 
 def test_odd_tags_are_shown(tmp_path: Path) -> None:
