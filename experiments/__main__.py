@@ -7,13 +7,14 @@ from typing import Annotated, Optional
 import typer
 from spacy.cli._util import parse_config_overrides
 from tqdm import tqdm
-from wasabi import msg
+from wasabi import msg, table
 
 from experiments.corpora.convert import convert_cli
 from experiments.corpora.cut import cut_cli
 from experiments.corpora.sample import make_sample_cli
 from experiments.corpora.topics import make_topics_cli
 from experiments.results import OWN, RESULTS, RUNS
+from spacy_multihash.common.files import write_bytes
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 app.command("make-sample")(make_sample_cli)
@@ -47,12 +48,14 @@ def run_cli(
     again: Annotated[bool, typer.Option("--again", help="Train a run that has results")] = False,
     results: Own = OWN,
 ) -> None:
-    """Train an arm on a corpus, score it and add it to your results.
+    """Train an arm on a corpus, score it, add it to your results, and compare it.
 
+    Its scores are printed beside the paper's and those of results/, if these have its settings.
     You can change settings of the config, as in `spacy train`: --training.dropout 0.2 --name NAME.
     If your results have the run, they are read, and nothing is trained. If it lacks test scores,
     its model is scored on test.
     """
+    from experiments.paper import HEADER, compare
     from experiments.runs import Run, find_row, is_done, train_and_score
 
     try:
@@ -66,6 +69,8 @@ def run_cli(
         msg.fail(f"Could not run {arm} on {corpus}", str(error), exits=1)
     scores = {key: row.get(key) for key in ("dev_f", "test_f", "dev_accuracy", "test_accuracy")}
     shown = ", ".join(f"{key} {float(value):.4f}" for key, value in scores.items() if value)
+    if not overrides and (lines := compare(row, arm)):
+        typer.echo(table(lines, header=HEADER, divider=True, max_col=80))
     if earlier is None:
         msg.good(f"Trained {run.folder}: {shown}")
         return
@@ -74,6 +79,45 @@ def run_cli(
         f"{what} the run of {earlier['date']} in {results / RUNS}: {shown}",
         "To train it, add --again.",
     )
+
+
+@app.command("config")
+def config_cli(
+    arm: Annotated[str, typer.Argument(help="An arm")],
+    output: Annotated[Path, typer.Argument(help="The file to write, or - for the terminal")] = Path(
+        "-"
+    ),
+    corpus: Annotated[
+        Optional[Path],
+        typer.Option(help="Folder with train and dev.spacy, to set paths, language and rows"),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of weights and batches")] = 0,
+    vectors: Annotated[str, typer.Option(help="Static vectors: a path, or a package")] = "",
+    lang: Annotated[str, typer.Option(help="The language's code in spaCy")] = "",
+) -> None:
+    """Write the config of an arm, which `spacy train` takes."""
+    from experiments.arms import configure, find_arm
+    from experiments.configs import config_text
+
+    try:
+        text = config_text(configure(find_arm(arm), corpus, seed, vectors, lang))
+        if output == Path("-"):
+            typer.echo(text, nl=False)
+            return
+        output.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(output, text.encode("utf8"))
+    except (KeyError, OSError, ValueError) as error:
+        msg.fail(f"Could not write the config of {arm}", str(error), exits=1)
+    msg.good(f"Wrote {output}. To train it: python -m spacy train {output} --output training")
+
+
+@app.command("configs")
+def configs_cli() -> None:
+    """Write configs/report and configs/ablations from the arms."""
+    from experiments.configs import SOURCES, write_configs
+
+    changed = write_configs()
+    msg.good(f"Wrote {len(SOURCES)} configs, {len(changed)} of them new")
 
 
 @app.command("grid")

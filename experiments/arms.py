@@ -39,6 +39,15 @@ LANGS = {
     "masakhaner-hau": "xx",
     "topics": "en",
 }
+# MultiEmbed's rows with min_freq 10, by attribute: what `rows_like_multi_embed` counts.
+MULTI_EMBED_ROWS = {
+    "conll-es": (2636, 81, 1148, 89),
+    "conll-nl": (1851, 78, 1071, 98),
+    "wnut17": (688, 86, 744, 129),
+    "anem": (760, 83, 601, 75),
+    "archaeo": (3133, 105, 1501, 175),
+    "turku-one": (4330, 100, 1501, 92),
+}
 
 
 def language(dataset: str) -> Optional[str]:
@@ -394,6 +403,33 @@ def arm_config(arm: Arm) -> Config:
     return config
 
 
+def configure(
+    arm: Arm, corpus: Optional[Path] = None, seed: int = 0, vectors: str = "", lang: str = ""
+) -> Config:
+    """Make the config of an arm for a corpus, or for any.
+
+    corpus (Optional[Path]): The folder of train.spacy and dev.spacy, named after the data set.
+    vectors (str): The path or the package of static vectors, or "".
+    lang (str): The code of the language, or "" for the data set's or else the config's language.
+
+    Raises ValueError if the arm's rows are counted in a corpus, and there is none.
+    """
+    config = arm_config(arm)
+    lang = lang or (corpus and language(corpus.name)) or ""
+    if lang:
+        config["nlp"]["lang"] = lang
+    config["system"]["seed"] = seed
+    if corpus:
+        config["paths"].update({s: str(corpus / f"{s}.spacy") for s in ("train", "dev")})
+    if vectors:
+        use_vectors(config, vectors)
+    if arm.rows_share is not None:
+        if corpus is None:
+            raise ValueError("The rows of this arm are counted in a corpus: give it as --corpus.")
+        set_rows(config, rows_like_multi_embed(config, arm.rows_share))
+    return config
+
+
 def rows_like_multi_embed(config: Config, share: float) -> list[int]:
     """Return a share of MultiEmbed's rows at min_freq 10, for each attribute.
 
@@ -401,4 +437,27 @@ def rows_like_multi_embed(config: Config, share: float) -> list[int]:
     """
     docs = training_docs(load_model_from_config(config, auto_fill=True))
     tables = make_tables(count_symbols(docs, {name: IDS[name] for name in ATTRS}), min_freq=10)
-    return [ceil(share * (len(tables.tables[name]) + 1)) for name in ATTRS]
+    return share_of_rows([len(tables.tables[name]) + 1 for name in ATTRS], share)
+
+
+def share_of_rows(rows: Sequence[int], share: float) -> list[int]:
+    """Return a share of the rows of each table, at least one."""
+    return [ceil(share * number) for number in rows]
+
+
+def set_rows(config: Config, rows: list[int]) -> None:
+    """Set the rows of the embedding."""
+    config["components"]["tok2vec"]["model"]["embed"]["rows"] = rows
+
+
+def use_vectors(config: Config, vectors: Optional[str]) -> None:
+    """Embed static vectors in each component that can.
+
+    vectors (Optional[str]): Their path or package. None leaves it to `--paths.vectors`.
+    """
+    config["paths"]["vectors"] = vectors
+    for component in config["components"].values():
+        tok2vec = component.get("model", {})
+        embed = tok2vec.get("tok2vec", tok2vec).get("embed", {})
+        if "include_static_vectors" in embed:
+            embed["include_static_vectors"] = True

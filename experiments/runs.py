@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -25,14 +25,7 @@ from spacy.scorer import Scorer
 from spacy.training import Corpus, Example
 from thinc.api import Config
 
-from experiments.arms import (
-    CRF,
-    Arm,
-    arm_config,
-    find_arm,
-    language,
-    rows_like_multi_embed,
-)
+from experiments.arms import CRF, configure, find_arm, language
 from experiments.crf import predict_crf, train_crf
 from experiments.results import (
     KEYS,
@@ -60,6 +53,7 @@ from spacy_multihash.tables.find import component_models
 TRAINING = Path("training")
 MODEL = "model-best"
 CRF_MODEL = "model.crfsuite"
+LOG = "log.jsonl"
 DEV, TEST = SPLITS
 
 
@@ -179,29 +173,8 @@ def _load(run: Run) -> Language:
 def run_config(run: Run) -> Config:
     """Make the config of a run."""
     arm = find_arm(run.arm)
-    config = arm_config(Arm(arm.config, {**arm.overrides, **run.overrides}))
-    lang = run.lang or language(run.corpus.name)
-    if lang:
-        config["nlp"]["lang"] = lang
-    config["system"]["seed"] = run.seed
-    config["paths"].update({split: str(run.file(split)) for split in ("train", "dev")})
-    config["training"]["logger"] = {
-        "@loggers": "spacy.ConsoleLogger.v3",
-        "progress_bar": None,
-        "console_output": True,
-        "output_file": str(run.folder / "log.jsonl"),
-    }
-    if run.vectors:
-        config["paths"]["vectors"] = run.vectors
-        for component in config["components"].values():
-            tok2vec = component.get("model", {})
-            embed = tok2vec.get("tok2vec", tok2vec).get("embed", {})
-            if "include_static_vectors" in embed:
-                embed["include_static_vectors"] = True
-    if arm.rows_share is not None:
-        rows = rows_like_multi_embed(config, arm.rows_share)
-        config["components"]["tok2vec"]["model"]["embed"]["rows"] = rows
-    return config
+    arm = replace(arm, overrides={**arm.overrides, **run.overrides})
+    return configure(arm, run.corpus, run.seed, run.vectors, run.lang)
 
 
 def _facts(run: Run, seconds: float, cpu_seconds: float) -> dict[str, Any]:
@@ -235,6 +208,12 @@ def commit() -> str:
 
 def _train(run: Run) -> dict[str, Any]:
     config = run_config(run)
+    config["training"]["logger"] = {
+        "@loggers": "spacy.ConsoleLogger.v3",
+        "progress_bar": None,
+        "console_output": True,
+        "output_file": str(run.folder / LOG),
+    }
     shutil.rmtree(run.folder, ignore_errors=True)  # from an interrupted training
     run.folder.mkdir(parents=True)
     config.to_disk(run.folder / "config.cfg", interpolate=False)
@@ -244,7 +223,7 @@ def _train(run: Run) -> dict[str, Any]:
     shutil.rmtree(run.folder / "model-last")
     model = run.folder / MODEL
     size = model_size(*component_models(spacy.load(model)).values())
-    log = list(srsly.read_jsonl(run.folder / "log.jsonl"))
+    log = list(srsly.read_jsonl(run.folder / LOG))
     return facts | {
         "steps": log[-1]["step"],
         # spaCy keeps the last of several equally good models

@@ -4,14 +4,15 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 import numpy
-import pandas
-from scipy import stats
 
 from experiments.arms import CRF
 from experiments.results import RESULTS, TRUE, read_counts, read_runs
+
+if TYPE_CHECKING:
+    import pandas
 
 RESAMPLES = 1_000
 CONFIDENCE = 0.95
@@ -55,10 +56,10 @@ class Runs:
     counts (dict[str, Array]): The counts of sentences, as `read_counts` returns them.
     """
 
-    frame: pandas.DataFrame
+    frame: "pandas.DataFrame"
     counts: dict[str, Array]
     _draws: dict[int, Array] = field(default_factory=dict)
-    _groups: dict[tuple[str, ...], pandas.DataFrame] = field(default_factory=dict)
+    _groups: dict[tuple[str, ...], "pandas.DataFrame"] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path = RESULTS) -> "Runs":
@@ -176,6 +177,8 @@ class Runs:
 
 def student_interval(values: Sequence[float] | Array) -> Estimate:
     """Return the mean with Student's interval, or without it for a single value."""
+    from scipy import stats  # of the extra plots, as pandas
+
     mean, n = float(numpy.mean(values)), len(values)
     if n == 1:
         return Estimate(mean, None, None, n)
