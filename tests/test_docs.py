@@ -16,8 +16,9 @@ import srsly
 
 import spacy_multihash
 from spacy_multihash import layers
+from spacy_multihash.common.registered import SET_ATTR
 from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
-from tests.helpers.pages import run, run_page, write_formats
+from tests.helpers.pages import blocks, is_excerpt, run, run_page, write_formats
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import weighted_pipeline
 
@@ -174,6 +175,20 @@ def test_every_registered_name_is_in_the_reference(generated: dict[str, str]) ->
     names = re.findall(ours, setup, re.M)
     assert len(names) > 10
     assert [name for name in names if f"\n### {name}\n" not in generated["settings.md"]] == []
+
+
+def test_every_architecture_stands_in_a_listing_that_runs() -> None:
+    group = (ROOT / "setup.cfg").read_text("utf8").partition("spacy_architectures =")[2]
+    lines = re.findall(r"^    (\S+) = (\S+)$", group.partition("\nspacy_")[0], re.M)
+    names = {name for name, where in lines if "common.removed" not in where} | {SET_ATTR}
+    listings = "".join(
+        block.text
+        for page in PAGES.values()
+        for block in blocks(page.read_text("utf8"))
+        if is_excerpt(block)
+    )
+    assert len(names) > 5
+    assert names <= {*re.findall(r'^@\w+ = "(.+)"$', listings, re.M)}
 
 
 def test_citation_of_the_page_is_the_one_of_the_file() -> None:

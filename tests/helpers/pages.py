@@ -15,7 +15,10 @@ import spacy
 from thinc.api import Config
 
 # What needs a network, half an hour, or an environment of its own.
-NOT_RUN = re.compile(r"python -m (venv|pip|build|benchmarks|spacy (download|project))\b|mkdir ")
+NOT_RUN = re.compile(
+    r"python -m (venv|pip|build|benchmarks|spacy (download|project)|experiments (grid|collate))\b"
+    r"|mkdir "
+)
 STEPS = ["--training.max_steps", "2", "--training.eval_frequency", "1"]
 FENCED = r"^```(?P<kind>\w*)\n(?P<fenced>.*?)^```$"
 INDENTED = r"(?<=\n\n)(?P<indented>    \S[^\n]*\n(?:    [^\n]*\n|\n(?=    ))*)"
