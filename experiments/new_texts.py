@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -33,8 +33,8 @@ from spacy_multihash.corpus.read import write_corpora
 from spacy_multihash.corpus.splits import split_items
 from spacy_multihash.corpus.statistics import find_repeats
 from spacy_multihash.fit.run import Options
-from spacy_multihash.fit.scores import score_predicted
-from spacy_multihash.fit.splits import Split, split_docs
+from spacy_multihash.fit.scores import count_docs, score_folds, score_predicted
+from spacy_multihash.fit.splits import Split, split_docs, split_folds
 from spacy_multihash.fit.training import train
 
 CHOSEN_ON = ("conll-es", "conll-nl-sentences", "gum", "anem")
@@ -42,7 +42,7 @@ SHOWN_ON = ("wnut17", "archaeo", "turku-one", "masakhaner-swa", "masakhaner-hau"
 SIZES = (600, 300, 1000)
 PLACES = 10
 ORDER = (0, 5, 2, 8, 3, 9, 1, 6, 4, 7)  # so that the first places are far apart
-SPLITS = ("random", "regions")
+SPLITS = ("random", "regions", "folds")
 LEARNERS = {"fit": "fit", "crf": "a CRF"}
 # Sentences of the corpus's own test set, drawn at random.
 OWN_TEST = 1500
@@ -102,8 +102,8 @@ def cut_place(docs: Sequence[Doc], size: int, place: int) -> list[Doc]:
 
 
 def split_place(docs: list[Doc], split: str) -> Split:
-    """Split as `fit` does ("regions"), or as it did before ("random")."""
-    if split == "regions":
+    """Split as `fit` does ("regions", and "folds" of them), or as it did at first ("random")."""
+    if split != "random":
         return split_docs({"train": docs}, Options(Path("DATA"), None, None, "xx"))
     words = [tuple(token.text for token in doc) for doc in docs]
     parts = split_items(range(len(docs)), (0.8, 0.1, 0.1), 0, words.__getitem__)
@@ -115,23 +115,33 @@ def run(key: Key, assets: Path) -> Row:
     """Train and score once. Raises ValueError if the place is too poor in entities."""
     learner, split_name, corpus, size, place = key
     sentences, own_test = read_corpus(corpus, assets)
-    split = split_place(cut_place(sentences, size, place), split_name)
-    predict_docs = {"fit": fitted, "crf": crf}[learner](split, DATASETS[corpus].lang)
+    place_docs = cut_place(sentences, size, place)
+    split = split_place(place_docs, split_name)
+    train_on = partial({"fit": fitted, "crf": crf}[learner], DATASETS[corpus].lang)
+    predict_docs = train_on(split.docs)
     docs, test = split.docs["train"], predict_docs(split.docs["test"])
     repeats = find_repeats(docs) if split.regions else None
     regions = split.regions.get("test", ())
-    scores = score_predicted(test, known_entities(docs), regions=regions, repeats=repeats)
+    known = known_entities(docs)
+    scores = score_predicted(test, known, regions=regions, by=split.by, repeats=repeats)
+    if split_name == "folds":
+        counts, of_docs = list[list[list[int]]](), list[int]()
+        for of_fold, of_test in split_folds(place_docs, split.groups, split.by, 0):
+            examples = train_on(of_fold)(of_fold["test"])
+            counts += count_docs(examples, known_entities(of_fold["train"]))
+            of_docs += of_test
+        scores = score_folds(scores, counts, of_docs)
     low, high = scores.interval or (scores.best.f or 0.0,) * 2
     own = score(predict_docs(own_test)).f or 0.0
     found = [round(value, 4) for value in (scores.best.f or 0.0, low, high, own)]
     return Row(*key, *found)
 
 
-def fitted(split: Split, lang: str) -> Predict:
+def fitted(lang: str, split: Mapping[str, Sequence[Doc]]) -> Predict:
     """Train a pipeline with `fit`'s settings, and return what makes predicted examples."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        write_corpora(folder, {key: DocBin(docs=split.docs[key]) for key in ("train", "dev")})
+        write_corpora(folder, {key: DocBin(docs=split[key]) for key in ("train", "dev")})
         command = "spacy multihash init-config ner my.cfg --train train.spacy --dev dev.spacy"
         done = subprocess.run(
             [sys.executable, "-m", *command.split(), "--lang", lang],
@@ -158,14 +168,14 @@ def fitted(split: Split, lang: str) -> Predict:
     return predict_docs
 
 
-def crf(split: Split, _lang: str) -> Predict:
+def crf(_lang: str, split: Mapping[str, Sequence[Doc]]) -> Predict:
     """Train the CRF of the experiments, a quick stand-in, and return the same."""
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(verbose=False)
     trainer.select("lbfgs")
     trainer.set_params(CRF_PARAMS)
-    for doc in split.docs["train"]:
+    for doc in split["train"]:
         trainer.append(_features(tuple(token.text for token in doc)), gold_tags(doc[:]))
     tagger = pycrfsuite.Tagger()
     with TemporaryDirectory() as name:

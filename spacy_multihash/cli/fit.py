@@ -7,8 +7,10 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from difflib import get_close_matches
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Any, Optional, Union
 
 import spacy
@@ -16,7 +18,7 @@ import typer
 from spacy.cli.init_config import init_config as spacy_config
 from spacy.cli.package import has_build, has_wheel
 from spacy.language import Language
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 from thinc.api import Config
 from tqdm import tqdm
@@ -25,9 +27,9 @@ from ..common.files import replacing_folder, write_bytes, write_json
 from ..common.load import load_pipeline, naming_config, read_config
 from ..common.outputs import folder_size
 from ..corpus.convert import Reading
-from ..corpus.evaluation import read_known_entities
+from ..corpus.evaluation import predict, read_known_entities
 from ..corpus.read import model_examples, read_docs, write_corpora
-from ..corpus.splits import SPLITS
+from ..corpus.splits import FOLDS, SPLITS
 from ..corpus.statistics import CorpusStats, Repeats
 from ..fit.report import (
     SCORES_HEADER,
@@ -46,17 +48,21 @@ from ..fit.report import (
 from ..fit.run import Options, Run
 from ..fit.scores import (
     SplitScores,
+    count_docs,
     has_exclusive_labels,
     score_entities,
+    score_folds,
     score_texts,
     text_mistakes,
 )
 from ..fit.splits import (
+    MAX_FOLDED,
     check_docs,
     few_entities,
     groups_of,
     rare_labels,
     split_docs,
+    split_folds,
     unknown_documents,
 )
 from ..fit.training import History, train
@@ -87,6 +93,7 @@ MISTAKES = 50  # of each kind, in the report
 EXPLAINED = 20  # the most confident of them
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
+_Fold = tuple[dict[str, list[Doc]], list[int]]
 _CONVERT = "use python -m spacy multihash convert, and fit the file that it writes."
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
 
@@ -127,6 +134,11 @@ def fit_cli(
     baseline: bool = typer.Option(
         False, "--baseline", help="Also train spaCy's own config with the same vectors, to compare"
     ),
+    cross_validate: bool = typer.Option(
+        True,
+        help="Without --dev and --test, score a corpus of at most "
+        f"{MAX_FOLDED:,} tokens by cross-validation, with {FOLDS} more trainings",
+    ),
     seed: int = typer.Option(0, help="Seed of the split and the training"),
     force: bool = typer.Option(
         False, "--force", "-f", help="Start over if OUTPUT has a run with other options"
@@ -165,13 +177,19 @@ def fit_cli(
             spacy.require_gpu(gpu_id)
         run = Run(output, options, force=force)
         try:
-            fit(run, package=package, baseline=baseline)
+            fit(run, package=package, baseline=baseline, cross_validate=cross_validate)
         except KeyboardInterrupt:
             _show_interrupted(run)
             raise typer.Exit(130) from None
 
 
-def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> None:
+def fit(
+    run: Run,
+    *,
+    package: Optional[str] = None,
+    baseline: bool = False,
+    cross_validate: bool = True,
+) -> None:
     """Take all steps that aren't done, and print their results.
 
     Raises ImportError, OSError or ValueError if a step fails. Steps before it stay done.
@@ -182,11 +200,7 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     paths = {name: run.corpus(name) for name in SPLITS}
     existing = [path if path.is_file() else None for path in paths.values()]
     stats = corpus_stats(paths["train"], *existing[1:], lang=run.options.lang)
-    titles = [*find_warnings(stats), *rare_labels(stats)]
-    if not run.options.textcat:
-        by = run.record["done"].get("split", {}).get("by")
-        titles += [*few_entities(stats), *unknown_documents(stats, by)]
-    warnings = [*problems, *((title, []) for title in titles)]
+    warnings = [*problems, *((title, []) for title in _warnings(run, stats))]
     show_table("Corpus", *corpus_table(stats))
     for title, lines in warnings:
         msg.warn(title)
@@ -205,8 +219,9 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
         trained = run.step("baseline", train_baseline)
         _show_training(run.baseline / "model", "Trained spaCy's", trained)
 
-    name = "report, with baseline" if "baseline" in run.record["done"] else "report"
-    rows = run.step(name, make_report, stats, warnings, reasons, notes)
+    if cross_validate:
+        train_folds(run)
+    rows = run.step(_report_name(run), make_report, stats, warnings, reasons, notes)
     show_table("Scores", SCORES_HEADER, rows["scores"])
     for line in rows.get("about", ()):  # not in runs of version 1.0
         msg.text(line)
@@ -221,6 +236,14 @@ def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> N
     msg.text("Go on with:")
     for shown in next_commands(run).values():
         typer.echo(f"    {shown}")
+
+
+def _warnings(run: Run, stats: CorpusStats) -> list[str]:
+    titles = [*find_warnings(stats), *rare_labels(stats)]
+    if not run.options.textcat:
+        by = run.record["done"].get("split", {}).get("by")
+        titles += [*few_entities(stats), *unknown_documents(stats, by)]
+    return titles
 
 
 def check_options(options: Options, package: Optional[str]) -> None:
@@ -268,7 +291,12 @@ def prepare(run: Run) -> tuple[Warnings, list[str]]:
                     groups = of_docs or groups_of(docs[name], path, group)
         split = split_docs(docs, options, groups)
         docs = dict(split.docs)
-        run.record["done"]["split"] = {"regions": split.regions, "by": split.by}
+        run.record["done"]["split"] = {
+            "regions": split.regions,
+            "by": split.by,
+            "groups": split.groups,
+            "places": split.places,
+        }
         check_docs(docs, options)
         write_corpora(new, {name: DocBin(docs=of_split) for name, of_split in docs.items()})
         config, reasons = choose_config(options, new / "train.spacy", new / "dev.spacy")
@@ -384,6 +412,45 @@ def train_pipeline(run: Run, config_path: Path, model: Path) -> dict[str, Any]:
         history = train(config, model, _checkpoint(model), show)
     run.in_training = None
     return vars(history)
+
+
+def folds_of(run: Run) -> list[_Fold]:
+    """Split a small corpus for cross-validation: the docs of each fold, and the regions of test."""
+    split = run.record["done"].get("split", {})
+    if not split.get("groups"):
+        return []
+    vocab, docs = Vocab(), dict[int, Doc]()
+    for name, places in split["places"].items():
+        docs |= zip(places, read_docs(run.corpus(name), vocab), strict=True)
+    in_order = [docs[i] for i in range(len(docs))]
+    return split_folds(in_order, split["groups"], split["by"], run.options.seed)
+
+
+def train_folds(run: Run) -> None:
+    """Train on each fold that isn't done, with a progress bar."""
+    folds = tqdm(folds_of(run), "Cross-validation", leave=False, disable=None)
+    for i, (docs, regions) in enumerate(folds):
+        run.step(f"fold {i + 1}", train_fold, docs, regions)
+
+
+def _report_name(run: Run) -> str:
+    additions = {"baseline": ", with baseline", "fold 1": ", cross-validated"}
+    done = run.record["done"]
+    return "report" + "".join(text for step, text in additions.items() if step in done)
+
+
+def train_fold(run: Run, docs: Mapping[str, list[Doc]], regions: list[int]) -> dict[str, Any]:
+    """Train on a fold with the run's settings, and count the entities of its test docs."""
+    with TemporaryDirectory() as name, naming_config(run.config):
+        folder = Path(name)
+        write_corpora(folder, {split: DocBin(docs=of_split) for split, of_split in docs.items()})
+        paths = {f"paths.{split}": str(folder / f"{split}.spacy") for split in ("train", "dev")}
+        train(read_config(run.config, paths), folder / "model", folder / "training.npz")
+        nlp = load_pipeline(folder / "model")
+        examples = list(model_examples(nlp, folder / "test.spacy"))
+        predict(nlp, examples)
+        known = read_known_entities(folder / "train.spacy", nlp.vocab)
+    return {"counts": count_docs(examples, known), "regions": regions}
 
 
 def train_baseline(run: Run) -> dict[str, Any]:
@@ -531,7 +598,7 @@ def make_report(
         Arm(
             name,
             describe_settings(configs[name]),
-            score(run, nlp, stats.repeats),
+            score(run, nlp, stats.repeats, is_ours=name == "ours"),
             History(**done[step]),
             folder_size(path),
             speed,
@@ -565,27 +632,39 @@ def make_report(
     return printed
 
 
-def score(run: Run, nlp: Language, repeats: Optional[Repeats]) -> dict[str, SplitScores]:
+def score(
+    run: Run, nlp: Language, repeats: Optional[Repeats], *, is_ours: bool = True
+) -> dict[str, SplitScores]:
     """Score a pipeline on dev, and on test if it exists.
 
     repeats (Optional[Repeats]): The repeats in train.
+    is_ours (bool): Whether the folds of cross-validation are of such pipelines.
     """
     splits = [name for name in ("dev", "test") if run.corpus(name).is_file()]
     examples = {name: list(model_examples(nlp, run.corpus(name))) for name in splits}
     if run.options.textcat:
         return {name: score_texts(nlp, of_split) for name, of_split in examples.items()}
     in_train = read_known_entities(run.corpus("train"), nlp.vocab)
-    regions = run.record["done"].get("split", {}).get("regions", {})
-    return {
+    done = run.record["done"]
+    split = done.get("split", {})
+    regions = split.get("regions", {})
+    scores = {
         name: score_entities(
             nlp,
             of_split,
             in_train,
             regions=regions.get(name, ()),
+            by=split.get("by"),
             repeats=repeats if name in regions else None,
         )
         for name, of_split in examples.items()
     }
+    folds = [done[f"fold {i}"] for i in range(1, FOLDS + 1) if f"fold {i}" in done]
+    if folds and is_ours:
+        counts = [*chain(*(fold["counts"] for fold in folds))]
+        of_docs = [*chain(*(fold["regions"] for fold in folds))]
+        scores["test"] = score_folds(scores["test"], counts, of_docs)
+    return scores
 
 
 def show_mistakes(run: Run, nlp: Language) -> Html:

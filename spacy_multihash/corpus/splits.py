@@ -2,14 +2,22 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from random import Random
+from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 SPLITS = ("train", "dev", "test")
 MIN_GROUPS = 10  # to split by groups
 REGIONS = 10  # of a corpus, each with its part of dev and test
 MIN_REGION = 20  # groups
+# A word is rare in 2 to 10 texts. If the order means nothing, 19 % of the pairs of these texts are
+# near, which is within a tenth of the corpus: 0.9 ** 2 are not.
+RARE, NEAR, SHUFFLED = 10, 0.1, 0.25
+MIN_RARE = 20  # rare words, to tell whether the order means anything
+# The largest share of a corpus in a group of related texts, and the least and most texts that are.
+RELATED, FEWEST_RELATED, MOST_RELATED = 0.05, 10, 50
+FOLDS, GAP = 5, 0.05  # of cross-validation, and the share of the corpus on each side of test
 ItemT = TypeVar("ItemT")
 
 
@@ -19,29 +27,36 @@ class Parts(NamedTuple):
     places (Mapping[str, list[int]]): The places of each split's items in the corpus.
     regions (Mapping[str, list[int]]): The region of each item, or nothing if it wasn't split by
         regions.
-    by (str): What kept items apart: the "groups" that the corpus names, their "order", or "chance".
+    groups (Sequence[int]): The group of each item: itself, its document, or its related items.
+    by (str): What kept items apart: the "groups" that the corpus names, their "order", the "words"
+        that they share, or "chance". If it's their words, a region is a group of related items.
     """
 
     places: Mapping[str, list[int]]
     regions: Mapping[str, list[int]]
+    groups: Sequence[int]
     by: str
 
 
 def split_related(
     groups: Sequence[str],
-    keys: Sequence[Hashable],
+    texts: Sequence[tuple[str, ...]],
     shares: Sequence[float],
     seed: int,
     *,
     by_order: bool,
+    names: Sequence[Sequence[str]] = (),
 ) -> Parts:
     """Split a corpus into train, dev and maybe test. Items of a group stay in one split.
 
     groups (Sequence[str]): The group of each item, such as its article, or "". They count if there
-        are 10 or more. If they don't, items with equal keys stay in one split.
-    keys (Sequence[Hashable]): The key of each item, such as its words.
+        are 10 or more. If they don't, items with the same words stay in one split.
+    texts (Sequence[tuple[str, ...]]): The words of each item.
     shares (Sequence[float]): The share of each split. They must add up to 1.
-    by_order (bool): Whether to split by regions, if they're large enough, or at random.
+    by_order (bool): Whether to split by regions, or if the order means nothing, by groups of items
+        that share rare names. Else, and if the corpus is too small, items are split at random.
+    names (Sequence[Sequence[str]]): The names in each item, such as its entities and their words.
+        Default: all its words.
 
     Raises ValueError for invalid shares, or if a split would be empty.
     """
@@ -49,19 +64,119 @@ def split_related(
     grouped = MIN_GROUPS <= len(set(groups)) < len(groups)
     check_shares(shares)
     if by_order:
-        names, regions = split_regions(groups if grouped else range(len(groups)), shares, seed)
-        if not grouped:
-            names = join_equals(names, keys)
-        places = {
-            split: [i for i, name in enumerate(names) if name == split]
-            for split in SPLITS[: len(shares)]
-        }
+        by = "groups" if grouped else "words" if is_shuffled(texts) else "order"
+        if by == "words":
+            of_items = regions = group_related(names or texts)
+            splits = split_groups(of_items, shares, seed)
+        else:
+            numbers = {group: i for i, group in enumerate(dict.fromkeys(groups))}
+            of_items = [numbers[group] if grouped else i for i, group in enumerate(groups)]
+            splits, regions = split_regions(of_items, shares, seed)
+        if by != "groups":
+            splits = join_equals(splits, texts)
+        places = find_places(splits, SPLITS[: len(shares)])
         if all(places.values()):
             of_splits = {name: [regions[i] for i in found] for name, found in places.items()}
-            return Parts(places, of_splits, "groups" if grouped else "order")
-    of_item: Sequence[Hashable] = groups if grouped else keys
+            return Parts(places, of_splits, of_items, by)
+    of_item: Sequence[Hashable] = groups if grouped else texts
     places = split_items(range(len(groups)), shares, seed, of_item.__getitem__)
-    return Parts(places, {}, "groups" if grouped else "chance")
+    return Parts(places, {}, (), "groups" if grouped else "chance")
+
+
+def find_places(splits: Sequence[str], names: Sequence[str] = SPLITS) -> dict[str, list[int]]:
+    """Return the places of the items of each split."""
+    return {name: [i for i, split in enumerate(splits) if split == name] for name in names}
+
+
+def make_folds(
+    groups: Sequence[int], texts: Sequence[tuple[str, ...]], seed: int, *, by_order: bool
+) -> tuple[list[dict[str, list[int]]], list[int]]:
+    """Split a corpus five times, so that each item is in test once, in a fifth of the corpus.
+
+    dev has the groups on both sides of test, and train has the others. Items with the same words
+    are in the first of their splits.
+
+    groups (Sequence[int]): The group of each item, as `split_related` returns them.
+    by_order (bool): Whether the groups are in the order of the corpus. Else, in random order.
+    RETURNS (tuple[list[dict[str, list[int]]], list[int]]): The places of the items of each split,
+        for each fold, and the region of each item: a tenth of the corpus, or its group if they're
+        in random order.
+    """
+    sizes = Counter(groups)
+    order = list(sizes)
+    if not by_order:
+        Random(seed).shuffle(order)
+    ends = accumulate(sizes[group] for group in order)
+    middles = {g: (end - sizes[g] / 2) / len(groups) for g, end in zip(order, ends, strict=True)}
+    folds = []
+    for fold in range(FOLDS):
+        of_group = {}
+        for group, middle in middles.items():
+            away = abs((middle - (fold + 0.5) / FOLDS + 0.5) % 1 - 0.5)  # the end meets the start
+            of_group[group] = "dev" if away < 0.5 / FOLDS + GAP else "train"
+            if int(middle * FOLDS) == fold:
+                of_group[group] = "test"
+        folds.append(find_places(join_equals([of_group[group] for group in groups], texts)))
+    regions = [int(middles[group] * REGIONS) for group in groups] if by_order else list(groups)
+    return folds, regions
+
+
+def find_rare(texts: Sequence[Sequence[str]]) -> list[list[int]]:
+    """Return the places of the texts that share each rare word, in the order of the corpus."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for i, words in enumerate(texts):
+        for word in dict.fromkeys(words):
+            found[word].append(i)
+    return [places for places in found.values() if 2 <= len(places) <= RARE]
+
+
+def is_shuffled(texts: Sequence[Sequence[str]]) -> bool:
+    """Return whether texts that share rare words are no nearer to each other than by chance.
+
+    False if there are too few rare words to tell.
+    """
+    shares = []
+    for places in find_rare(texts):
+        pairs = [*combinations(places, 2)]
+        shares.append(sum(b - a <= NEAR * len(texts) for a, b in pairs) / len(pairs))
+    return len(shares) >= MIN_RARE and fmean(shares) < SHUFFLED
+
+
+def group_related(texts: Sequence[Sequence[str]]) -> list[int]:
+    """Group texts that share rare words, such as names: they may be of one document.
+
+    Two texts are linked by each rare word that both have, the rarer the more strongly. Groups are
+    joined by their strongest links first (Kruskal 1956), unless they'd be too large: otherwise most
+    texts would be in one group.
+
+    RETURNS (list[int]): The group of each text.
+    """
+    links: defaultdict[tuple[int, int], float] = defaultdict(float)
+    for places in find_rare(texts):
+        for pair in combinations(places, 2):
+            links[pair] += 1 / (len(places) - 1)
+    largest = min(max(FEWEST_RELATED, RELATED * len(texts)), MOST_RELATED)
+    groups = [*range(len(texts))]
+    members = {i: [i] for i in groups}
+    for (a, b), _ in sorted(links.items(), key=lambda link: (-link[1], link[0])):
+        one, other = groups[a], groups[b]
+        if one != other and len(members[one]) + len(members[other]) <= largest:
+            for i in members[other]:
+                groups[i] = one
+            members[one] += members.pop(other)
+    return groups
+
+
+def split_groups(groups: Sequence[int], shares: Sequence[float], seed: int) -> list[str]:
+    """Return the split of each item. Groups are drawn, the largest first, until splits are full."""
+    random = Random(seed)
+    of_group: dict[int, str] = {}
+    left = [share * len(groups) for share in shares]
+    for group, size in Counter(groups).most_common():
+        (drawn,) = random.choices(range(len(shares)), [max(n, 1e-9) for n in left])
+        left[drawn] -= size
+        of_group[group] = SPLITS[drawn]
+    return [of_group[group] for group in groups]
 
 
 def split_regions(

@@ -35,7 +35,7 @@ PARTS = (
     "total."
 )
 _TEXT_LENGTH = 300  # characters of a text to show
-_UNWEIGHTED = ", unweighted"
+NEW_TEXTS = "new texts"
 _PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
 
 
@@ -140,14 +140,14 @@ def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
     for split, of_split in [*scores.items()][::-1]:
         parts = {f"{split}{_PARTS[part]}": of_part for part, of_part in of_split.parts.items()}
         if of_split.expected is not None:
-            parts = {split: of_split.expected, f"{split}{_UNWEIGHTED}": parts.pop(split), **parts}
+            parts = {NEW_TEXTS: of_split.expected, **parts}
         for name, of_part in parts.items():
             rows.append(
                 (
                     name,
                     f"{of_part.entities:,}",
                     *(percent(value) for value in (of_part.p, of_part.r, of_part.f)),
-                    _interval(of_split) if name == split else "",
+                    _interval(of_split) if name == next(iter(parts)) else "",
                 )
             )
     return rows
@@ -164,7 +164,8 @@ def _headline(ours: Arm) -> Html:
     split = best_split(ours.scores)
     of_split = ours.scores[split]
     facts = {
-        f"F1 on {split}": f"{percent(of_split.best.f)} ({_interval(of_split)})",
+        f"F1 on {NEW_TEXTS if of_split.expected else split}": f"{percent(of_split.best.f)} "
+        f"({_interval(of_split)})",
         "size": f"{ours.bytes / _MEGA:,.1f} MB",
         "speed": f"{ours.speed:,.0f} tokens/s",
         "training": duration(ours.history.seconds),
@@ -187,28 +188,42 @@ def about_scores(scores: Mapping[str, SplitScores], stats: CorpusStats) -> list[
     split = best_split(scores)
     of_split = scores[split]
     number = f"{of_split.units:,} {of_split.unit}"
-    if of_split.expected is not None:
+    kind = (
+        "from other documents of the same kind as the corpus. Texts of another source or topic "
+        "score lower"
+    )
+    if of_split.folds:
+        lines = [
+            f"The row {NEW_TEXTS} is for texts {kind}. It comes from {of_split.folds} more "
+            "trainings, each scored on another fifth of the corpus, away from train."
+        ]
+    elif of_split.expected is not None:
         share = stats.repeats.distant_share if stats.repeats else None
         seen = stats.seen[split].seen_share
         lines = [
-            f"{split} is for new texts of the same kind, from other documents than the corpus. It "
-            f"comes from {number}, and its neighbours aren't in train. Still, train has "
-            f"{percent(seen)} % of its entities, but only {percent(share)} % of the entities of "
-            "distant parts, and probably of new texts. So seen entities are weighted to that "
-            "share. Texts of another source or topic score lower.",
+            f"The row {NEW_TEXTS} is for texts {kind}. It comes from {number} of {split}, whose "
+            f"neighbours aren't in train. Still, train has {percent(seen)} % of its entities, but "
+            f"only {percent(share)} % of the entities of distant parts, and probably of new texts. "
+            "So seen entities are weighted to that share."
         ]
-        if of_split.interval:
-            lines[0] += (
-                " The interval allows for other regions, and for another share of seen entities."
-            )
+    elif of_split.unit == "groups":
+        lines = [
+            f"{split} is for texts {kind}. It comes from {number} of texts that share names. The "
+            "file doesn't show other texts of one document, so the score is too high for new texts "
+            "if there are any."
+        ]
     else:
         lines = [f"The scores are those of {number}."]
-        if of_split.interval:
-            lines[0] += (
-                " If they were drawn at random, F1 on all texts that they were drawn from is in "
-                f"the interval 19 times out of 20. F1 on another {number} varies as well, and is "
-                "in it about 17 times out of 20."
-            )
+    if not of_split.interval:
+        pass
+    elif of_split.unit in ("regions", "groups"):
+        lines[0] += " The interval allows for other parts, and for another share of seen entities."
+    else:
+        lines[0] += (
+            " If they were drawn at random, F1 on all texts that they were drawn from is in the "
+            f"interval 19 times out of 20. F1 on another {number} varies as well, and is in it "
+            "about 17 times out of 20."
+        )
     if "seen" in of_split.parts:
         lines.append(
             "An entity is seen if train has an entity with the same text. The larger the gap "
@@ -252,8 +267,8 @@ def describe_difference(arms: Sequence[Arm]) -> str:
         verdict = "a win for spaCy's"
     return (
         f"F1 of ours minus spaCy's: {points:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f} "
-        f"(both on the same samples of {ours.units:,} {ours.unit}). That's {verdict}. With another "
-        "--seed, both trainings differ."
+        f"(both on the same samples of {ours.units:,} {ours.unit} of {split}). That's {verdict}. "
+        "With another --seed, both trainings differ."
     )
 
 

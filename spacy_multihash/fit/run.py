@@ -6,6 +6,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, Optional
 
+import numpy
+
 from ..common.files import is_leftover, read_json_map, reading, recover, write_json
 from ..scale.source import digest_of
 from .training import History
@@ -142,15 +144,21 @@ def check_results(done: Mapping[str, Any]) -> None:
             for title, lines in problems:
                 ", ".join([title, *lines])
             ", ".join(reasons)
+        elif name.startswith("fold "):
+            numpy.array(result["counts"], dtype="int64").reshape(len(result["regions"]), 2, 3)
         elif name == "finish":
             ", ".join(result)
         elif name.startswith("report"):
-            rows = list(result["scores"])
-            if "difference" in result:
-                header, body = result["comparison"]
-                rows += [header, *body]
-            for row in [*rows, result.get("about", ()), [result.get("difference", "")]]:
-                ", ".join(row)
+            _check_report(result)
+
+
+def _check_report(result: Mapping[str, Any]) -> None:
+    rows = list(result["scores"])
+    if "difference" in result:
+        header, body = result["comparison"]
+        rows += [header, *body]
+    for row in [*rows, result.get("about", ()), [result.get("difference", "")]]:
+        ", ".join(row)
 
 
 def _changes(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

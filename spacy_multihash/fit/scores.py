@@ -1,7 +1,7 @@
 """Scores of a trained pipeline, with intervals, and its size."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Optional, Union
 
 import numpy
@@ -19,6 +19,7 @@ from ..corpus.evaluation import (
     score_parts,
 )
 from ..corpus.read import text_labels
+from ..corpus.splits import FOLDS
 from ..corpus.statistics import Repeats
 from ..inspection.errors import entities_of
 
@@ -37,13 +38,16 @@ Counts = tuple[int, int, int]
 class SplitScores:
     """Scores of a split.
 
-    unit (str): The unit of bootstrap samples: "regions", "sentences", "documents" or "texts".
+    unit (str): The unit of bootstrap samples: "regions", "groups", "sentences", "documents" or
+        "texts".
     units (int): The number of units.
     parts (Mapping[str, Scores]): "all", and for entities "seen" and "unseen" in training, with the
         other part masked. Scores by label are in "all".
     interval (Optional[tuple[float, float]]): Contains the F1 of all in 95 % of samples, or the F1
         to expect on new texts if it's known.
-    expected (Optional[Scores]): The scores to expect on new texts, as `expected_scores` makes them.
+    expected (Optional[Scores]): The scores to expect on new texts, as `expected_scores` or
+        `score_folds` makes them.
+    folds (int): The folds of cross-validation that `expected` and the interval are of, or 0.
     counts (Sequence[Counts]): Right, spurious and missed entities or labels of each unit.
     """
 
@@ -53,6 +57,7 @@ class SplitScores:
     interval: Optional[tuple[float, float]]
     expected: Optional[Scores] = None
     counts: Sequence[Counts] = ()
+    folds: int = 0
 
     @property
     def best(self) -> Scores:
@@ -66,11 +71,12 @@ def score_entities(
     known: KnownEntities,
     *,
     regions: Sequence[int] = (),
+    by: Optional[str] = None,
     repeats: Optional[Repeats] = None,
 ) -> SplitScores:
     """Annotate docs with a pipeline, and score the entities as `score_predicted` does."""
     predict(nlp, examples)
-    return score_predicted(examples, known, regions=regions, repeats=repeats)
+    return score_predicted(examples, known, regions=regions, by=by, repeats=repeats)
 
 
 def score_predicted(
@@ -78,12 +84,15 @@ def score_predicted(
     known: KnownEntities,
     *,
     regions: Sequence[int] = (),
+    by: Optional[str] = None,
     repeats: Optional[Repeats] = None,
 ) -> SplitScores:
     """Score predicted entities.
 
     regions (Sequence[int]): The region of each doc. The interval then draws regions, if there are
         enough, because entities of neighbouring sentences are right or wrong together.
+    by (Optional[str]): What made the regions. If it's "words", they are groups of docs that share
+        names, and the order of train tells nothing: the scores are as measured.
     repeats (Optional[Repeats]): The repeats in train, to expect scores on new texts.
     """
     of_docs = [count_sentences(example, known) for example in examples]
@@ -91,17 +100,54 @@ def score_predicted(
     unit = "documents" if sum(map(len, of_docs)) == len(examples) else "sentences"
     counts = numpy.concatenate([*of_docs, numpy.zeros((0, 2, 3), dtype="int64")])  # (U, 2, 3)
     if len(set(regions)) >= MIN_UNITS:
-        unit = "regions"
-        counts = numpy.zeros((max(regions) + 1, 2, 3), dtype="int64")
-        for region, of_doc in zip(regions, of_docs, strict=True):
-            counts[region] += of_doc.sum(axis=0)
-        counts = counts[sorted(set(regions))]
+        unit = "groups" if by == "words" else "regions"
+        counts = _of_regions(numpy.array([of_doc.sum(axis=0) for of_doc in of_docs]), regions)
     has_parts = counts[..., [0, 2]].sum((0, 2)).all()
     of_units = [tuple(row) for row in counts.sum(axis=1).tolist()]
+    if unit == "groups" and has_parts:
+        interval = expected_scores(counts, _measured_shares(counts))[1]
+        return SplitScores(unit, len(counts), parts, interval, counts=of_units)
     if repeats is None or repeats.distant_share is None or not has_parts:
         return SplitScores(unit, len(counts), parts, f1_interval(of_units), counts=of_units)
     scores, interval = expected_scores(counts, numpy.array(repeats.distant))
     return SplitScores(unit, len(counts), parts, interval, scores, of_units)
+
+
+def score_folds(
+    of_test: SplitScores, counts: Sequence[Sequence[Sequence[int]]], regions: Sequence[int]
+) -> SplitScores:
+    """Replace the scores to expect on new texts by those of cross-validation, and their interval.
+
+    Each text is in test once, away from its neighbours in train, so that many more entities are
+    scored than those of one test set. That needs no weights: the share of its entities in train is
+    about that of new texts. The interval draws regions, and allows for another share.
+
+    counts (Sequence[Sequence[Sequence[int]]]): Right, spurious and missed entities of each doc,
+        (N, 2, 3): first those that aren't in train.
+    regions (Sequence[int]): The region of each doc.
+    """
+    units = _of_regions(numpy.array(counts), regions)
+    scores, interval = expected_scores(units, _measured_shares(units))
+    return replace(of_test, expected=scores, interval=interval, folds=FOLDS)
+
+
+def count_docs(examples: Sequence[Example], known: KnownEntities) -> list[list[list[int]]]:
+    """Count right, spurious and missed entities of each doc, as `score_folds` takes them."""
+    return [count_sentences(example, known).sum(axis=0).tolist() for example in examples]
+
+
+def _of_regions(counts: numpy.ndarray, regions: Sequence[int]) -> numpy.ndarray:
+    """Sum the counts of docs by region: (N, 2, 3) -> (U, 2, 3)."""
+    names, places = numpy.unique(regions, return_inverse=True)
+    of_regions = numpy.zeros((len(names), 2, 3), dtype="int64")
+    numpy.add.at(of_regions, places, counts)
+    return of_regions
+
+
+def _measured_shares(counts: numpy.ndarray) -> numpy.ndarray:
+    """Return the gold entities of each unit that are in train, and all: (U, 2, 3) -> (U, 2)."""
+    gold = counts[..., 0] + counts[..., 2]
+    return numpy.stack([gold[:, 1], gold.sum(axis=1)], axis=1)
 
 
 def expected_scores(

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
 from spacy.tokens import Doc
 
 from ..corpus.read import text_labels
-from ..corpus.splits import MIN_GROUPS, split_related
+from ..corpus.splits import MIN_GROUPS, make_folds, split_related
 from ..corpus.statistics import CorpusStats
 from .report import labels_of
 from .run import Options
@@ -18,6 +18,7 @@ SHARES = {(False, False): (0.75, 0.1, 0.15), (False, True): (0.9, 0.1)}  # by (h
 MIN_DOCS = 10  # to split
 FEW = 10  # entities of a label in train
 MIN_CALIBRATED = 100  # entities of dev
+MIN_FOLDED, MAX_FOLDED = 100, 50_000  # docs and tokens, to cross-validate
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,18 @@ class Split:
 
     docs (Mapping[str, list[Doc]]): The docs of each split.
     regions (Mapping[str, list[int]]): The region of each doc, for splits that come from regions.
-    by (Optional[str]): What kept texts apart: the "groups" that the corpus names, their "order", or
-        "chance". None: the splits were given.
+    by (Optional[str]): What kept texts apart: the "groups" that the corpus names, their "order",
+        the names in them ("words"), or "chance". None: the splits were given.
+    groups (Sequence[int]): The group of each doc of the corpus, in its order, to cross-validate.
+        Empty if it's too small or too large for that, or has no regions.
+    places (Mapping[str, list[int]]): The places of each split's docs in the corpus.
     """
 
     docs: Mapping[str, list[Doc]]
     regions: Mapping[str, list[int]]
     by: Optional[str]
+    groups: Sequence[int] = ()
+    places: Mapping[str, list[int]] = field(default_factory=dict)
 
 
 def split_docs(
@@ -67,6 +73,7 @@ def split_docs(
         shares,
         options.seed,
         by_order=not options.textcat,
+        names=[names_in(doc) for doc in items],
     )
     if options.group is not None and parts.by != "groups":
         raise ValueError(
@@ -75,7 +82,34 @@ def split_docs(
             "texts, or leave --group out."
         )
     made = {name: [items[i] for i in places] for name, places in parts.places.items()}
-    return Split({**docs, **made}, parts.regions, parts.by)
+    is_small = number >= MIN_FOLDED and sum(map(len, items)) <= MAX_FOLDED
+    groups_of_docs = parts.groups if is_small and "test" in made and "dev" in made else ()
+    return Split({**docs, **made}, parts.regions, parts.by, groups_of_docs, parts.places)
+
+
+def names_in(doc: Doc) -> list[str]:
+    """Return the entities of a doc, and their words."""
+    return [text for ent in doc.ents for text in (f"{ent.text} ", *(token.text for token in ent))]
+
+
+def split_folds(
+    docs: Sequence[Doc], groups: Sequence[int], by: Optional[str], seed: int
+) -> list[tuple[dict[str, list[Doc]], list[int]]]:
+    """Split a corpus five times, to cross-validate.
+
+    docs (Sequence[Doc]): The docs, in the order of the corpus.
+    groups, by: As `Split` has them.
+    RETURNS (list[tuple[dict[str, list[Doc]], list[int]]]): The docs of each split, and the regions
+        of the test docs, for each fold. Folds without entities in a split are left out.
+    """
+    texts = [tuple(token.text for token in doc) for doc in docs]
+    folds, regions = make_folds(groups, texts, seed, by_order=by != "words")
+    made = []
+    for fold in folds:
+        split = {name: [docs[i] for i in places] for name, places in fold.items()}
+        if all(any(doc.ents for doc in of_split) for of_split in split.values()):
+            made.append((split, [regions[i] for i in fold["test"]]))
+    return made
 
 
 def groups_of(docs: Sequence[Doc], path: Path, key: Optional[str]) -> list[str]:
@@ -130,6 +164,14 @@ def few_entities(stats: CorpusStats) -> list[str]:
 
 def unknown_documents(stats: CorpusStats, by: Optional[str]) -> list[str]:
     """Warn if neither groups nor the order of a corpus show what belongs together."""
+    if by == "words":
+        return [
+            "The order of the corpus doesn't show which texts are from one document: it may be "
+            "shuffled. So texts that share rare names are kept together. Texts of one document "
+            "that share none can still be in both train and test, and then the score is too high "
+            "for new texts. Name what their documents are called with --group, or give --dev and "
+            "--test."
+        ]
     is_shuffled = by == "chance" or (stats.repeats and stats.repeats.is_shuffled)
     if by in ("groups", None) or not is_shuffled:
         return []
