@@ -42,7 +42,8 @@ SHOWN_ON = ("wnut17", "archaeo", "turku-one", "masakhaner-swa", "masakhaner-hau"
 SIZES = (600, 300, 1000)
 PLACES = 10
 ORDER = (0, 5, 2, 8, 3, 9, 1, 6, 4, 7)  # so that the first places are far apart
-SPLITS = ("random", "regions", "folds")
+# A run of "folds" trains on "regions" first, and adds both.
+SPLITS, RUNS = ("random", "regions", "folds"), ("random", "folds")
 LEARNERS = {"fit": "fit", "crf": "a CRF"}
 # Sentences of the corpus's own test set, drawn at random.
 OWN_TEST = 1500
@@ -111,7 +112,7 @@ def split_place(docs: list[Doc], split: str) -> Split:
     return Split(of_split, {}, "chance")
 
 
-def run(key: Key, assets: Path) -> Row:
+def run(key: Key, assets: Path) -> list[Row]:
     """Train and score once. Raises ValueError if the place is too poor in entities."""
     learner, split_name, corpus, size, place = key
     sentences, own_test = read_corpus(corpus, assets)
@@ -123,18 +124,22 @@ def run(key: Key, assets: Path) -> Row:
     repeats = find_repeats(docs) if split.regions else None
     regions = split.regions.get("test", ())
     known = known_entities(docs)
-    scores = score_predicted(test, known, regions=regions, by=split.by, repeats=repeats)
+    scores = [score_predicted(test, known, regions=regions, by=split.by, repeats=repeats)]
     if split_name == "folds":
         counts, of_docs = list[list[list[int]]](), list[int]()
         for of_fold, of_test in split_folds(place_docs, split.groups, split.by, 0):
             examples = train_on(of_fold)(of_fold["test"])
             counts += count_docs(examples, known_entities(of_fold["train"]))
             of_docs += of_test
-        scores = score_folds(scores, counts, of_docs)
-    low, high = scores.interval or (scores.best.f or 0.0,) * 2
+        scores.append(score_folds(scores[0], counts, of_docs) if counts else scores[0])
     own = score(predict_docs(own_test)).f or 0.0
-    found = [round(value, 4) for value in (scores.best.f or 0.0, low, high, own)]
-    return Row(*key, *found)
+    rows = []
+    names = ("regions", "folds") if split_name == "folds" else (split_name,)
+    for name, of_split in zip(names, scores, strict=True):
+        f = of_split.best.f or 0.0
+        values = f, *(of_split.interval or (f, f)), own
+        rows.append(Row(learner, name, corpus, size, place, *(round(x, 4) for x in values)))
+    return rows
 
 
 def fitted(lang: str, split: Mapping[str, Sequence[Doc]]) -> Predict:
@@ -256,7 +261,7 @@ def _cell(rows: Sequence[Row]) -> str:
 def todo(results: Path, learner: str, sizes: Sequence[int]) -> Iterator[Key]:
     """Yield the missing runs, so that the first ones are spread over corpora, sizes and splits."""
     done = {astuple(row)[:5] for row in read_results(results)}
-    for place, size, corpus, split in product(ORDER, sizes, (*CHOSEN_ON, *SHOWN_ON), SPLITS):
+    for place, size, corpus, split in product(ORDER, sizes, (*CHOSEN_ON, *SHOWN_ON), RUNS):
         row = (learner, split, corpus, size, place)
         if row not in done:
             yield row
@@ -269,15 +274,15 @@ def run_all(assets: Path, results: Path, learner: str, sizes: Sequence[int], min
         if monotonic() > end:
             break
         try:
-            row = run(key, assets)
+            rows = run(key, assets)
         except ValueError as error:  # such as a part without entities
             msg.warn(f"Left out: {' '.join(map(str, key))}", str(error))
             continue
         is_new = not results.is_file()
         with results.open("a", newline="") as file_:
-            writer = csv.DictWriter(file_, asdict(row), lineterminator="\n")
+            writer = csv.DictWriter(file_, asdict(rows[0]), lineterminator="\n")
             if is_new:
                 writer.writeheader()
-            writer.writerow(asdict(row))
+            writer.writerows(map(asdict, rows))
         number += 1
     return number

@@ -11,6 +11,7 @@ from experiments.new_texts import (
     ORDER,
     PLACES,
     RESULTS,
+    RUNS,
     SHOWN_ON,
     SIZES,
     SPLITS,
@@ -47,7 +48,7 @@ def test_places_are_at_equal_distances_and_split_in_two_ways(assets: Path) -> No
         name: [len(part) for part in split_place(docs[:300], name).docs.values()] for name in SPLITS
     }
     assert sizes["random"] == [240, 30, 30]
-    assert sizes["regions"] == pytest.approx([225, 30, 45], abs=3)
+    assert sizes["regions"] == sizes["folds"] == pytest.approx([225, 30, 45], abs=3)
 
 
 def test_runs_are_added_once(assets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,13 +56,13 @@ def test_runs_are_added_once(assets: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(new_texts, "SHOWN_ON", ())
     results = assets / RESULTS
     keys = [*todo(results, "crf", (300,))]
-    assert len(keys) == len(set(keys)) == PLACES * len(CHOSEN_ON) * len(SPLITS)
+    assert len(keys) == len(set(keys)) == PLACES * len(CHOSEN_ON) * len(RUNS)
     monkeypatch.setattr(new_texts, "ORDER", (0,))
     monkeypatch.setattr(new_texts, "CHOSEN_ON", ("gum",))
     assert run_all(assets, results, "crf", (300,), 1) == 2
     assert run_all(assets, results, "crf", (300,), 1) == 0
     rows = read_results(results)
-    assert [row.split for row in rows] == ["random", "regions"]
+    assert [row.split for row in rows] == list(SPLITS)
     assert all(0 < row.low <= row.f <= row.high <= 1 and row.own_f > 0.5 for row in rows)
     assert "| gum |" in render_new_texts(assets)
 
