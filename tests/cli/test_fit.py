@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 import spacy
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus
 from spacy.util import load_config
 from spacy.vocab import Vocab
@@ -40,7 +41,8 @@ FILES = ["config.cfg", "corpus", "fit.json", "model", "report.html", "scores.jso
 
 def invoke(*args: Any) -> Result:
     steps = () if "--training.max_steps" in args else FEW_STEPS
-    return cli.invoke("fit", "--lang", "en", "--output", "out", *args, *steps)
+    folds = () if "--cross-validate" in args else ("--no-cross-validate",)
+    return cli.invoke("fit", "--lang", "en", "--output", "out", *args, *steps, *folds)
 
 
 def done(*args: Any) -> dict[str, Any]:
@@ -154,27 +156,63 @@ def interrupted_training(config: Any, model: Path, checkpoint: Path, show: Any) 
 
 
 def test_interrupted_run_goes_on_and_gets_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    done("train.conll")
+    done("train.conll", "--cross-validate")
     sizes = [len(list(Corpus(f"out/corpus/{name}.spacy")(spacy.blank("en")))) for name in SPLITS]
     assert sizes == [75, 10, 15]
     scores = json.loads(Path("out/scores.json").read_text())["ours"]["scores"]["test"]
-    assert scores["unit"] == "regions" and scores["expected"]["entities"] > 0
-    assert "test is for new texts of the same kind" in Path("out/report.html").read_text()
+    assert scores["unit"] == "regions"
+    assert (
+        scores["folds"] == 5 and scores["expected"]["entities"] > scores["parts"]["all"]["entities"]
+    )
+    assert "is for texts from other documents" in Path("out/report.html").read_text()
     expected = results()
     Path("out").rename("whole")
-    for name in ("prepare", "train", "finish", "make_report"):
+    for name in ("prepare", "train", "finish", "train_fold", "make_report"):
         with monkeypatch.context() as patch:
             function = interrupted(getattr(module, name))
             patch.setattr(module, name, interrupted_training if name == "train" else function)
-            result = invoke("train.conll")
+            result = invoke("train.conll", "--cross-validate")
         assert result.exit_code == 130, name
         assert "To go on, run the same command." in said(result)
         if name == "train":
             assert re.search(r"so far is in out/model: F1 [\d.]+ at step \d+\.", said(result))
             assert spacy.load("out/model").pipe_names == ["tagger_ner"]
-    done("train.conll")
+    done("train.conll", "--cross-validate")
     assert results() == expected
     assert sorted(path.name for path in Path("out").iterdir()) == FILES
+
+
+def test_cross_validation_is_trained_once_and_can_be_added(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    result = invoke("train.conll")
+    assert "new texts" in said(result) and "weighted" in said(result)
+    result = invoke("train.conll", "--cross-validate")
+    assert result.exit_code == 0, result.output
+    assert "5 more trainings" in said(result) and "weighted" not in said(result)
+    monkeypatch.delattr(module, "train")
+    assert invoke("train.conll", "--cross-validate").exit_code == 0
+    record = json.loads(Path("out/fit.json").read_text())
+    record["done"]["fold 2"]["regions"].pop()
+    Path("out/fit.json").write_text(json.dumps(record))
+    assert "fit.json" in said(invoke("train.conll", "--cross-validate"))
+
+
+def test_shuffled_corpus_is_split_by_names_and_says_so() -> None:
+    docs = []
+    for i in range(60):
+        for j in range(3):
+            words = ["on", f"day{j}{i % 7}", f"Anna{i}", "met", f"Bob{i}"]
+            docs.append(Doc(Vocab(), words=words, ents=["O", "O", "B-PER", "O", "B-PER"]))
+    Random(0).shuffle(docs)
+    DocBin(docs=docs).to_disk("shuffled.spacy")
+    result = invoke("shuffled.spacy")
+    assert result.exit_code == 0, result.output
+    assert "texts that share names" in said(result) and "too high for new texts" in said(result)
+    scores = json.loads(Path("out/scores.json").read_text())["ours"]["scores"]["test"]
+    assert scores["unit"] == "groups" and scores["expected"] is None
+    result = invoke("shuffled.spacy", "--cross-validate")
+    assert "5 more trainings" in said(result) and "too high for new texts" in said(result)
 
 
 def test_interrupted_baseline_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

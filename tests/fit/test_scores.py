@@ -22,6 +22,8 @@ from spacy_multihash.fit.scores import (
     expected_scores,
     f1_interval,
     score_entities,
+    score_folds,
+    score_predicted,
     score_texts,
     text_mistakes,
 )
@@ -94,6 +96,30 @@ def test_interval_of_a_difference_is_paired() -> None:
     one, other = (f1_interval(counts) or (0.0, 0.0) for counts in (ours, theirs))
     assert high - low < 0.7 * min(one[1] - one[0], other[1] - other[0])
     assert difference_interval(ours, ours) is None
+
+
+def test_folds_are_scored_together_by_region() -> None:
+    rng = numpy.random.default_rng(0)
+    counts = rng.integers(0, 4, (60, 2, 3))
+    test = SplitScores("regions", 10, {"all": Scores(6)}, None, counts=[(1, 2, 3)])
+    scores = score_folds(test, counts.tolist(), [i // 6 for i in range(60)])
+    right, spurious, missed = counts.sum((0, 1))
+    f1 = 2 * right / (2 * right + spurious + missed)
+    assert scores.best is scores.expected and scores.best.f == pytest.approx(f1)
+    assert scores.best.entities == right + missed and scores.folds == 5
+    assert scores.parts == test.parts and scores.counts == test.counts
+    low, high = scores.interval or (0.0, 0.0)
+    narrow, wide = f1_interval(counts.reshape(10, 12, 3).sum(1)) or (0.0, 0.0)
+    assert low < f1 < high and high - low > 0.9 * (wide - narrow)
+
+
+def test_groups_of_names_are_units_and_need_no_weights() -> None:
+    docs = make_docs(3)
+    examples = [Example(doc.copy(), doc) for doc in docs]
+    known, repeats = known_entities(docs[:2]), find_repeats(docs)
+    groups = [7 * (i // 2) for i in range(12)]
+    scores = score_predicted(examples, known, regions=groups, by="words", repeats=repeats)
+    assert (scores.unit, scores.units, scores.expected) == ("groups", 6, None)
 
 
 def arm(name: str, right: int) -> Arm:

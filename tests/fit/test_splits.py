@@ -1,7 +1,8 @@
 """Splits that keep apart what belongs together."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
+from random import Random
 
 import pytest
 import spacy
@@ -10,10 +11,20 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 
 from spacy_multihash.corpus.evaluation import VERBATIM
-from spacy_multihash.corpus.splits import join_equals, split_regions
+from spacy_multihash.corpus.splits import (
+    FOLDS,
+    MOST_RELATED,
+    find_places,
+    group_related,
+    is_shuffled,
+    join_equals,
+    make_folds,
+    split_groups,
+    split_regions,
+)
 from spacy_multihash.corpus.statistics import CorpusStats, Repeats
 from spacy_multihash.fit.run import Options
-from spacy_multihash.fit.splits import groups_of, split_docs, unknown_documents
+from spacy_multihash.fit.splits import groups_of, split_docs, split_folds, unknown_documents
 
 SHARES = (0.75, 0.1, 0.15)
 VOCAB = spacy.blank("xx").vocab
@@ -50,6 +61,102 @@ def test_regions_have_their_shares(number: int) -> None:
     assert tests == set(range(10))
     assert names != split_regions(range(number), SHARES, 2)[0]
     assert set(split_regions(range(number), (0.9, 0.1), 1)[0]) == {"train", "dev"}
+
+
+def make_articles(number: int = 60, length: int = 6) -> list[tuple[int, Doc]]:
+    """Make docs of articles. The words of an article are in it alone, and its name in each doc."""
+    made, random = [], Random(0)
+    for i in range(number):
+        for j in range(length):
+            words = ["on", f"day{random.randrange(number)}", f"Anna{i}", "met", f"Bob{i}-{j // 2}"]
+            ents = ["O", "O", "B-PER", "O", "B-PER"]
+            made.append((i, Doc(VOCAB, words=words, ents=ents)))
+    return made
+
+
+def shuffled_articles() -> list[tuple[int, Doc]]:
+    articles = make_articles()
+    Random(1).shuffle(articles)
+    return articles
+
+
+def test_rare_words_show_whether_a_corpus_was_shuffled() -> None:
+    for articles, expected in ((make_articles(), False), (shuffled_articles(), True)):
+        assert is_shuffled([tuple(doc.text.split()) for _, doc in articles]) is expected
+    assert not is_shuffled([("a",), ("b",)] * 5)  # too few to tell
+
+
+def test_texts_that_share_rare_names_are_in_one_group() -> None:
+    articles = shuffled_articles()
+    groups = group_related([[ent.text for ent in doc.ents] for _, doc in articles])
+    of_article = defaultdict(set)
+    for (article, _), group in zip(articles, groups, strict=True):
+        of_article[article].add(group)
+    assert len(set(groups)) == 60 and all(len(found) == 1 for found in of_article.values())
+
+
+def test_groups_of_related_texts_do_not_grow_too_large() -> None:
+    chain = [[str(i), str(i + 1)] for i in range(3000)]
+    assert 40 < max(Counter(group_related(chain)).values()) <= MOST_RELATED
+
+
+def test_shuffled_corpus_is_split_by_names() -> None:
+    articles = shuffled_articles()
+    of_doc = {id(doc): article for article, doc in articles}
+    split = split_docs({"train": [doc for _, doc in articles]}, options())
+    parts = [{of_doc[id(doc)] for doc in part} for part in split.docs.values()]
+    assert split.by == "words" and sum(map(len, parts)) == 60
+    assert len(set(split.regions["test"])) == len(parts[2])
+    assert [len(part) for part in split.docs.values()] == pytest.approx([270, 36, 54], abs=6)
+
+
+@given(st.lists(st.integers(1, 9), min_size=20, max_size=100), st.integers(0, 9))
+def test_groups_are_drawn_for_splits_of_their_shares(sizes: list[int], seed: int) -> None:
+    groups = [i for i, size in enumerate(sizes) for _ in range(size)]
+    splits = split_groups(groups, SHARES, seed)
+    assert len({*zip(groups, splits, strict=True)}) == len(sizes)
+    for name, share in zip(("train", "dev", "test"), SHARES, strict=True):
+        assert splits.count(name) == pytest.approx(share * len(groups), abs=10)
+
+
+@given(st.lists(st.integers(1, 9), min_size=30, max_size=100), st.integers(0, 9), st.booleans())
+def test_each_item_is_in_test_once_with_dev_around(
+    sizes: list[int], seed: int, by_order: bool
+) -> None:
+    groups = [i for i, size in enumerate(sizes) for _ in range(size)]
+    texts = [(str(i),) for i in range(len(groups))]
+    folds, regions = make_folds(groups, texts, seed, by_order=by_order)
+    assert sorted(i for fold in folds for i in fold["test"]) == list(range(len(groups)))
+    assert len(folds) == FOLDS and (by_order or regions == groups)
+    for fold in folds:
+        of_splits = [{groups[i] for i in places} for places in fold.values()]
+        assert sum(map(len, of_splits)) == len(sizes)
+        train, _, test = of_splits
+        assert not by_order or not {group + 1 for group in test} & train
+
+
+def test_folds_need_entities_and_equals_are_not_tested_twice() -> None:
+    docs = [doc for _, doc in make_articles()]
+    split = split_docs({"train": docs}, options())
+    assert split.by == "order" and len(split.groups) == len(docs)
+    folds = split_folds(docs, split.groups, split.by, 0)
+    assert len(folds) == FOLDS
+    assert all(len(regions) == len(of_fold["test"]) for of_fold, regions in folds)
+    empty = [*docs[:-72], *(Doc(VOCAB, words=[str(i)]) for i in range(72))]  # the last fifth
+    assert len(split_folds(empty, split.groups, "order", 0)) == FOLDS - 1
+    equal, _ = make_folds(range(20), [("same",)] * 20, 0, by_order=True)
+    assert all(len(fold["train"]) == 20 for fold in equal)
+
+
+@pytest.mark.parametrize("number", [99, 12_000])
+def test_corpora_of_other_sizes_have_no_folds(number: int) -> None:
+    docs = make_docs([str(i) for i in range(number)])
+    docs = [*docs, *(Doc(VOCAB, words=["word"] * 3000) for _ in range(10 if number > 99 else 0))]
+    assert not split_docs({"train": docs}, options()).groups
+
+
+def test_places_of_splits() -> None:
+    assert find_places(["dev", "train", "dev"]) == {"train": [1], "dev": [0, 2], "test": []}
 
 
 def test_large_groups_are_in_train() -> None:
@@ -143,6 +250,7 @@ def test_groups_of_docs_are_in_their_user_data() -> None:
         ("order", True, True),
         ("order", False, False),
         ("order", None, False),
+        ("words", None, True),
         ("groups", True, False),
         ("chance", False, True),
         (None, True, False),
