@@ -428,7 +428,11 @@ def folds_of(run: Run) -> list[_Fold]:
 
 def train_folds(run: Run) -> None:
     """Train on each fold that isn't done, with a progress bar."""
-    folds = tqdm(folds_of(run), "Cross-validation", leave=False, disable=None)
+    folds = folds_of(run)
+    missing = sum(f"fold {i + 1}" not in run.record["done"] for i in range(len(folds)))
+    if missing:
+        msg.info(f"Cross-validation: {missing} more trainings (to skip them: --no-cross-validate)")
+    folds = tqdm(folds, "Cross-validation", leave=False, disable=None)
     for i, (docs, regions) in enumerate(folds):
         run.step(f"fold {i + 1}", train_fold, docs, regions)
 
