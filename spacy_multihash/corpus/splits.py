@@ -110,12 +110,17 @@ def make_folds(
     middles = {g: (end - sizes[g] / 2) / len(groups) for g, end in zip(order, ends, strict=True)}
     folds = []
     for fold in range(FOLDS):
-        of_group = {}
-        for group, middle in middles.items():
-            away = abs((middle - (fold + 0.5) / FOLDS + 0.5) % 1 - 0.5)  # the end meets the start
-            of_group[group] = "dev" if away < 0.5 / FOLDS + GAP else "train"
-            if int(middle * FOLDS) == fold:
-                of_group[group] = "test"
+        splits = ["train"] * len(order)
+        for i, group in enumerate(order):
+            away = abs((middles[group] - (fold + 0.5) / FOLDS + 0.5) % 1 - 0.5)  # a circle
+            if int(middles[group] * FOLDS) == fold:
+                splits[i] = "test"
+            elif away < 0.5 / FOLDS + GAP:
+                splits[i] = "dev"
+        for i, split in enumerate(splits):
+            if split == "train" and "test" in (splits[i - 1], splits[i + 1 - len(order)]):
+                splits[i] = "dev"  # a large group at the border
+        of_group = dict(zip(order, splits, strict=True))
         folds.append(find_places(join_equals([of_group[group] for group in groups], texts)))
     regions = [int(middles[group] * REGIONS) for group in groups] if by_order else list(groups)
     return folds, regions

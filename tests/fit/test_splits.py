@@ -133,6 +133,7 @@ def test_each_item_is_in_test_once_with_dev_around(
         assert sum(map(len, of_splits)) == len(sizes)
         train, _, test = of_splits
         assert not by_order or not {group + 1 for group in test} & train
+        assert len(fold["dev"]) == pytest.approx(0.1 * len(groups), abs=20)
 
 
 def test_folds_need_entities_and_equals_are_not_tested_twice() -> None:
