@@ -139,15 +139,16 @@ def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
     rows = []
     for split, of_split in [*scores.items()][::-1]:
         parts = {f"{split}{_PARTS[part]}": of_part for part, of_part in of_split.parts.items()}
-        if of_split.expected is not None:
+        if of_split.expected is not None and split == best_split(scores):
             parts = {NEW_TEXTS: of_split.expected, **parts}
+        with_interval = split if of_split.expected is None else NEW_TEXTS
         for name, of_part in parts.items():
             rows.append(
                 (
                     name,
                     f"{of_part.entities:,}",
                     *(percent(value) for value in (of_part.p, of_part.r, of_part.f)),
-                    _interval(of_split) if name == next(iter(parts)) else "",
+                    _interval(of_split) if name == with_interval else "",
                 )
             )
     return rows

@@ -256,6 +256,8 @@ def test_regions_are_units_if_there_are_enough() -> None:
     assert (scores.unit, scores.units) == ("regions", 6)
     assert scores.best is scores.expected is not None
     assert [row[0] for row in score_rows({"test": scores})[:2]] == ["new texts", "test"]
+    rows = score_rows({"dev": scores, "test": scores})
+    assert [row[0] for row in rows if row[-1]] == ["new texts"]
     plain = score_entities(nlp, examples, known, regions=[0] * 12)
     assert (plain.unit, plain.units, plain.expected) == ("documents", 12, None)
     assert plain.best.f == scores.parts["all"].f
