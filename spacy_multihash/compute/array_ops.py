@@ -46,7 +46,13 @@ def for_sums(ops: Ops, X: Array) -> Array:
 
 
 class ArrayOps(Ops):
-    """thinc's Ops with the arithmetic of this package."""
+    """thinc's Ops with the arithmetic of this package.
+
+    Some operations take what another one has made of a layer's parameters, which a plan keeps.
+    """
+
+    # Whether parameters are worth keeping in plans.
+    is_compiled = False
 
     # Rows of tables
 
@@ -190,13 +196,16 @@ class ArrayOps(Ops):
 
     # Layers of several steps, in prediction
 
-    def mix_hashed(
-        self, ids: numpy.ndarray, tables: Sequence[Array], hashing: Hashing, layer: Layer
-    ) -> Array:
+    def mixer(self, tables: Sequence[Array], hashing: Hashing, layer: Layer) -> Any:  # noqa: ANN401
+        """Prepare tables (nV, W) of A hashed columns, and the layer that mixes them."""
+        return tables, hashing, layer
+
+    def mix_hashed(self, ids: numpy.ndarray, mixer: Any) -> Array:  # noqa: ANN401
         """Embed tokens by A hashed columns, and mix the columns: ids (N, A) uint64 -> (N, nO).
 
         ids: In the memory of the CPU. Equal tokens are embedded once.
         """
+        tables, hashing, layer = mixer
         first, unique_of = self.distinct_rows(ids)
         unique: Array = self.asarray(ids[first], dtype="uint64")
         vectors, _ = self.hash_embed(unique, tables, hashing)
@@ -206,14 +215,19 @@ class ArrayOps(Ops):
         """Sum the rows of U tokens in each column, and mix the columns -> (U, nO) float32."""
         return self._mix(self.sum_columns(tables, bags), layer)
 
-    def encode(
-        self, X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool
-    ) -> Array:
+    def encoder(self, layers: Sequence[Layer], *, pad: bool) -> Any:  # noqa: ANN401
+        """Prepare the layers of an encoder.
+
+        pad (bool): Whether docs have padding around them as in spaCy's encoder, instead of zeros.
+        """
+        return layers, pad
+
+    def encode(self, X: Array, encoder: Any, lengths: numpy.ndarray) -> Array:  # noqa: ANN401
         """Compute all layers of an encoder: X (N, nI) float32 -> Y (N, nO) float32.
 
         lengths (D,) int64: The numbers of tokens of the docs.
-        pad (bool): Whether docs have padding around them as in spaCy's encoder, instead of zeros.
         """
+        layers, pad = encoder
         if pad:
             X = self.xp.concatenate([self.alloc2f(1, X.shape[1]), X])
         for layer, docs in zip(layers, docs_between(layers, lengths, pad=pad), strict=True):
@@ -311,6 +325,30 @@ class ArrayOps(Ops):
 
     # Decoders
 
+    def recognizer(self, weights: object, actions: object) -> Any:  # noqa: ANN401
+        """Prepare the weights and actions of spaCy's recognizer; None where there are no kernels.
+
+        weights (Weights), actions (Actions): Of ner/transition.
+        """
+        return None
+
+    def find_entities(
+        self,
+        X: Array,
+        recognizer: Any,  # noqa: ANN401
+        attrs: numpy.ndarray,
+        lengths: numpy.ndarray,
+    ) -> Optional[numpy.ndarray]:
+        """Find the entities of docs that have none so far, or else return None, as without kernels.
+
+        X (N, nI) float32: The vectors of tokens.
+        attrs (N, 4) uint64: SENT_START, IS_SPACE, ENT_IOB and ENT_TYPE.
+        lengths (D,) int64: How many tokens each doc has.
+
+        Returns the starts, ends and labels of E entities, (3, E) int64.
+        """
+        return None
+
     def viterbi(
         self,
         scores: numpy.ndarray,
@@ -324,13 +362,23 @@ class ArrayOps(Ops):
     # Whether `parse` computes. spaCy's own parser does where it doesn't.
     can_parse = False
 
+    def parser(self, weights: object, actions: object) -> Any:  # noqa: ANN401
+        """Prepare the weights and actions of spaCy's parser.
+
+        weights (Weights), actions (Actions): Of ner/transition and of parse.
+        """
+        raise NotImplementedError
+
     def parse(
-        self, X: Array, weights: object, actions: object, attrs: Array, lengths: numpy.ndarray
+        self,
+        X: Array,
+        parser: Any,  # noqa: ANN401
+        attrs: Array,
+        lengths: numpy.ndarray,
     ) -> tuple[Array, Array]:
         """Parse D docs with N tokens as spaCy's greedy parser does, by compiled kernels.
 
         X (N, nI) float32: The vectors of tokens.
-        weights (Weights), actions (Actions): Of ner/transition and of parse.
         attrs (N, 3) uint64: SENT_START, HEAD and DEP.
         lengths (D,) int64: How many tokens each doc has.
 

@@ -25,11 +25,9 @@ static int64_t begin_of(const Decoding *d, ptrdiff_t part) {
 }
 
 static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
-    int64_t tokens = 0;
     w->run = 0; /* little memory for short docs: much of it is slow to get */
     for (ptrdiff_t part = 0; part < d->S; part++) {
         const int64_t length = d->ends[part] - begin_of(d, part);
-        tokens += length;
         if (length > w->run) w->run = (int)(length < RUN ? length : RUN);
     }
     const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
@@ -76,7 +74,7 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
     const Linear lower = {m->W, NULL, NULL, (int)nS, 1, m->nI};
     const Linear outside = {w->W, w->b, NULL, w->columns, 1, m->nH};
     Linear functions[2] = {lower, outside};
-    if (pack_all(functions, m->upper ? 2 : 1, tokens, &w->panels)) {
+    if (pack_all(functions, m->upper ? 2 : 1, d->batch, &w->panels)) {
         free(w->memory);
         return -1;
     }

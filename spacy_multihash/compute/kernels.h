@@ -49,7 +49,7 @@ typedef struct {
     const int64_t *ends;              /* (S) tokens */
     const int64_t *begins;            /* (S) tokens, or NULL: a part begins where one has ended */
     const int64_t *starts, *labels;   /* (S) the entity that's open at the first token, NO_LABEL */
-    ptrdiff_t S;
+    ptrdiff_t S, batch;               /* parts; tokens of the batch that these are a part of */
     const float *mask;                /* (R, nH) or NULL; R is the number of tokens of all parts */
     int64_t *state_starts;            /* (R) first token of the open entity, -1 outside; or NULL */
     int64_t *state_labels, *actions;  /* (R) label, column; NO_ACTION if the state isn't visited */

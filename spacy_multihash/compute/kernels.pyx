@@ -6,8 +6,8 @@ of its arrays agree, and that row and label numbers are in range; nothing inside
 `pointer_to` and `rows_of` are the only places where an array becomes a pointer. What doesn't agree
 raises ValueError with the layer's name; a number out of range is an IndexError, too.
 
-No function keeps anything or holds the GIL while it computes, so that any number of threads may
-call them.
+Classes keep arrays that were checked once, for many calls: see compute/plans.py. No function holds
+the GIL while it computes, so that any number of threads may call them.
 """
 
 cimport numpy as cnp
@@ -18,7 +18,9 @@ from libc.stdint cimport INTPTR_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64
 import numpy
 from thinc.backends import cblas as thinc_cblas
 
+from cpython.dict cimport PyDict_GetItemWithError
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.ref cimport PyObject
 
 from spacy_multihash.common.checks import OutOfRange
 
@@ -29,7 +31,7 @@ cdef extern from "kernels.h" nogil:
     enum:
         NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES, BREAK
 
-    ctypedef struct Recognizer:
+    ctypedef struct CRecognizer "Recognizer":
         const float *X
         const float *W
         const float *b
@@ -55,7 +57,7 @@ cdef extern from "kernels.h" nogil:
         const int64_t *begins
         const int64_t *starts
         const int64_t *labels
-        ptrdiff_t S
+        ptrdiff_t S, batch
         const float *mask
         int64_t *state_starts
         int64_t *state_labels
@@ -67,7 +69,7 @@ cdef extern from "kernels.h" nogil:
         int64_t *ent_labels
         ptrdiff_t entities
 
-    ctypedef struct Parser:
+    ctypedef struct CParser "Parser":
         const float *W
         const float *b
         const float *pad
@@ -130,7 +132,7 @@ cdef extern from "kernels.h" nogil:
         int (*affine)(
             const float *, ptrdiff_t, ptrdiff_t, int, const float *, const float *, int, float *
         ) noexcept nogil
-        int (*decode)(const Recognizer *, Decoding *) noexcept nogil
+        int (*decode)(const CRecognizer *, Decoding *) noexcept nogil
         int (*maxout)(
             const Layer *, const Docs *, const float *, ptrdiff_t, ptrdiff_t, const float *,
             float *, uint8_t *, float *, float *
@@ -182,7 +184,7 @@ cdef extern from "kernels.h" nogil:
             const float *, int, const double *, const uint8_t *, const int64_t *, ptrdiff_t,
             int64_t *
         ) noexcept nogil
-        int (*parse)(const Parser *, const Parsing *) noexcept nogil
+        int (*parse)(const CParser *, const Parsing *) noexcept nogil
 
     const Kernels *find_kernels(const char *name)
     const char *best_kernels()
@@ -252,6 +254,11 @@ cdef void *pointer_to(
         f"Layer '{where}': expected {name} as a contiguous {'writable ' if written else ''}array of "
         f"shape {expected} and type {chr(kind)}{size}, got {_describe(array)}."
     )
+
+
+cdef size_t address_of(cnp.ndarray array) noexcept:
+    """Return where the numbers of an array are, to compare and not to read."""
+    return <size_t>cnp.PyArray_DATA(array)
 
 
 def _describe(array):
@@ -515,109 +522,195 @@ def make_cblas():
     return cblas
 
 
-def decode(X, weights, rules, actions, parts=None, mask=None):
-    """Find the entities that spaCy's greedy recognizer finds: ([E] starts, ends, labels) int64.
+cdef class Recognizer:
+    """The weights and actions of spaCy's greedy recognizer, checked. It keeps their arrays alive.
 
-    X (N, nI) float32: The vectors of tokens.
-    weights (Weights), rules (Rules), actions (Actions): Of ner/transition.
-    parts (Parts): In training, the S parts of docs to decode, one after the other. A part begins
-        with the entity open that `starts` and `labels` say. Entities still open at the end of a
-        part end there.
-    mask (R, nH) float32 or None: Dropout of the hidden layer of each of the R tokens of all parts,
-        one part after the other.
-
-    With parts, returns the states that were visited instead, for each of these tokens: the first
-    token of the open entity, -1 for none (R,) int64; the label of that entity (R,) int64,
-    `NO_LABEL` for none; the action's column (R,) int64, `NO_ACTION` where none is valid, and for
-    tokens that are never visited since none was valid before them; the hidden layer after dropout
-    (R, nH) float32; the piece that was the largest (R, nH) uint8, or for a single piece, a ReLU,
-    whether it was kept.
+    weights (Weights), actions (Actions): Of ner/transition.
     """
-    cdef str where = "lower", last = "upper"
-    cdef bint training = parts is not None
-    cdef Recognizer m
-    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
-    cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
-    cdef ptrdiff_t N = of_X[0]
-    m.nI, m.nF = as_int(where, "the width of X", of_X[1], 1), as_int(where, "nF", of_W[0], 2)
-    m.nP = as_int(where, "nP", weights.nP, 1)
-    m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
-    cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
-    m.X, m.W = floats(where, "X", X, N, m.nI), floats(where, "W", weights.W, m.nF, nS, m.nI)
-    m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
-    m.nC = as_int(last, "the number of actions", actions.nO, 1)
-    m.upper = m.upper_b = NULL
-    if weights.upper is not None:
-        m.upper = floats(last, "W", weights.upper, m.nC, m.nH)
-        m.upper_b = floats(last, "b", weights.upper_b, m.nC)
-    elif m.nC != m.nH:
-        raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nC} actions.")
-    m.unseen = NULL
-    if weights.unseen is not None:
-        m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nC)
-    m.K = as_int(last, "the number of labels", shape_of(last, "columns of actions", actions.columns, 2)[1])
-    cdef const int64_t *columns = int64s(last, "columns of actions", actions.columns, 4, m.K)
-    check_numbers(last, "columns of actions", columns, 4 * <ptrdiff_t>m.K, NO_ACTION, m.nC)
-    m.B, m.I, m.L, m.U = columns, columns + m.K, columns + 2 * m.K, columns + 3 * m.K
-    m.O, m.blocked = actions.O, actions.blocked
-    check_numbers(last, "the column of O", &m.O, 1, NO_ACTION, m.nC)
-    check_numbers(last, "the column of U-", &m.blocked, 1, NO_ACTION, m.nC)
-    cdef const int64_t *table = int64s(where, "rules", rules.table, 6, N)
-    check_numbers(where, "labels of rules", table, 4 * N, NO_LABEL, m.K)
-    m.begins, m.units, m.goes_on, m.closes = table, table + N, table + 2 * N, table + 3 * N
-    m.may_be_outside, m.is_blocked = table + 4 * N, table + 5 * N
-    m.relu = training
 
-    cdef Decoding d
-    cdef ptrdiff_t part, R = N
-    cdef int64_t before = 0
-    d.begins = d.starts = d.labels = NULL
-    if training:
-        d.S = shape_of(where, "ends", parts.ends, 1)[0]
-        d.ends = int64s(where, "ends", parts.ends, d.S)
-        d.begins = int64s(where, "begins", parts.begins, d.S)
-        d.starts = int64s(where, "starts", parts.starts, d.S)
-        d.labels = int64s(where, "labels", parts.labels, d.S)
-        R = 0
-        for part in range(d.S):
-            if not 0 <= d.starts[part] <= d.begins[part] <= d.ends[part] <= N:
-                raise ValueError(f"Layer '{where}': part {part} is not among {N} tokens.")
-            if d.labels[part] != NO_LABEL:
-                check_numbers(where, "labels of parts", d.labels + part, 1, 0, m.K)
-            R += d.ends[part] - d.begins[part]
-    else:
-        d.S = shape_of(where, "doc_ends", rules.doc_ends, 1)[0]
-        d.ends = int64s(where, "doc_ends", rules.doc_ends, d.S)
-        for part in range(d.S):
-            if not before <= d.ends[part] <= N:
-                before = -1
-                break
-            before = d.ends[part]
-        if before != N:
-            raise ValueError(f"Layer '{where}': docs do not end within {N} tokens, at the last.")
-    d.mask = NULL
-    if mask is not None:
-        d.mask = floats(where, "mask", mask, R, m.nH)
-    spans = numpy.empty((3, R), dtype="int64")
-    cdef int64_t *entities = int64s_out(where, "entities", spans, 3, R)
-    d.ent_starts, d.ent_ends, d.ent_labels = entities, entities + R, entities + 2 * R
-    d.entities = 0
-    d.state_starts = d.state_labels = d.actions = NULL
-    d.hidden, d.which = NULL, NULL
-    cdef int64_t *states
-    if training:
+    cdef CRecognizer m
+    cdef tuple kept
+
+    def __init__(self, weights, actions):
+        cdef str where = "lower", last = "upper"
+        cdef CRecognizer *m = &self.m
+        cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
+        m.nI, m.nF = as_int(where, "the width of X", of_W[2], 1), as_int(where, "nF", of_W[0], 2)
+        m.nP = as_int(where, "nP", weights.nP, 1)
+        m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
+        cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
+        m.W = floats(where, "W", weights.W, m.nF, nS, m.nI)
+        m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
+        m.nC = as_int(last, "the number of actions", actions.nO, 1)
+        m.upper = m.upper_b = NULL
+        if weights.upper is not None:
+            m.upper = floats(last, "W", weights.upper, m.nC, m.nH)
+            m.upper_b = floats(last, "b", weights.upper_b, m.nC)
+        elif m.nC != m.nH:
+            raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nC} actions.")
+        m.unseen = NULL
+        if weights.unseen is not None:
+            m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nC)
+        m.K = as_int(last, "the number of labels", shape_of(last, "columns of actions", actions.columns, 2)[1])
+        cdef const int64_t *columns = int64s(last, "columns of actions", actions.columns, 4, m.K)
+        check_numbers(last, "columns of actions", columns, 4 * <ptrdiff_t>m.K, NO_ACTION, m.nC)
+        m.B, m.I, m.L, m.U = columns, columns + m.K, columns + 2 * m.K, columns + 3 * m.K
+        m.O, m.blocked = actions.O, actions.blocked
+        check_numbers(last, "the column of O", &m.O, 1, NO_ACTION, m.nC)
+        check_numbers(last, "the column of U-", &m.blocked, 1, NO_ACTION, m.nC)
+        self.kept = weights, actions
+
+    def decode(self, X, rules, parts=None, mask=None):
+        """Find the entities of docs: ([E] starts, ends, labels) int64.
+
+        X (N, nI) float32: The vectors of tokens.
+        rules (Rules): Of ner/transition.
+        parts (Parts): In training, the S parts of docs to decode, one after the other. A part
+            begins with the entity open that `starts` and `labels` say. Entities still open at the
+            end of a part end there.
+        mask (R, nH) float32 or None: Dropout of the hidden layer of each of the R tokens of all
+            parts, one part after the other.
+
+        With parts, returns the states that were visited instead, for each of these tokens: the
+        first token of the open entity, -1 for none (R,) int64; the label of that entity (R,) int64,
+        `NO_LABEL` for none; the action's column (R,) int64, `NO_ACTION` where none is valid, and
+        for tokens that are never visited since none was valid before them; the hidden layer after
+        dropout (R, nH) float32; the piece that was the largest (R, nH) uint8, or for a single
+        piece, a ReLU, whether it was kept.
+        """
+        cdef str where = "lower"
+        cdef bint training = parts is not None
+        cdef CRecognizer m = self.m
+        cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0]
+        m.X = floats(where, "X", X, N, m.nI)
+        cdef const int64_t *table = int64s(where, "rules", rules.table, 6, N)
+        check_numbers(where, "labels of rules", table, 4 * N, NO_LABEL, m.K)
+        use_rules(&m, table, N)
+        m.relu = training
+
+        cdef Decoding d
+        cdef ptrdiff_t part, R = N
+        cdef int64_t before = 0
+        d.begins = d.starts = d.labels = NULL
+        if training:
+            d.S = shape_of(where, "ends", parts.ends, 1)[0]
+            d.ends = int64s(where, "ends", parts.ends, d.S)
+            d.begins = int64s(where, "begins", parts.begins, d.S)
+            d.starts = int64s(where, "starts", parts.starts, d.S)
+            d.labels = int64s(where, "labels", parts.labels, d.S)
+            R = 0
+            for part in range(d.S):
+                if not 0 <= d.starts[part] <= d.begins[part] <= d.ends[part] <= N:
+                    raise ValueError(f"Layer '{where}': part {part} is not among {N} tokens.")
+                if d.labels[part] != NO_LABEL:
+                    check_numbers(where, "labels of parts", d.labels + part, 1, 0, m.K)
+                R += d.ends[part] - d.begins[part]
+        else:
+            d.S = shape_of(where, "doc_ends", rules.doc_ends, 1)[0]
+            d.ends = int64s(where, "doc_ends", rules.doc_ends, d.S)
+            for part in range(d.S):
+                if not before <= d.ends[part] <= N:
+                    before = -1
+                    break
+                before = d.ends[part]
+            if before != N:
+                raise ValueError(f"Layer '{where}': docs do not end within {N} tokens, at the last.")
+        d.mask = NULL
+        if mask is not None:
+            d.mask = floats(where, "mask", mask, R, m.nH)
+        if not training:
+            return find(&m, &d, R, R)
+        spans = numpy.empty((3, R), dtype="int64")
         visited = numpy.full((3, R), -1, dtype="int64")
         layer, pieces = numpy.empty((R, m.nH), "float32"), numpy.empty((R, m.nH), "uint8")
-        states = int64s_out(where, "states", visited, 3, R)
+        point_to_spans(&d, spans, R)
+        cdef int64_t *states = int64s_out(where, "states", visited, 3, R)
         d.state_starts, d.state_labels, d.actions = states, states + R, states + 2 * R
         d.hidden = floats_out(where, "hidden", layer, R, m.nH)
         d.which = bytes_out(where, "which", pieces, R, m.nH)
+        d.batch = R
+        run(&m, &d)
+        return *visited, layer, pieces
+
+    def find(self, X, attrs, ends, ptrdiff_t batch):
+        """Find the entities of docs without any, by their tokens' attributes: (3, E) int64.
+
+        X (N, nI) float32: The vectors of tokens.
+        attrs (N, 4) uint64: SENT_START, IS_SPACE, ENT_IOB and ENT_TYPE.
+        ends (D,) int64: Where the docs end.
+        batch: The number of tokens of the batch that the N tokens are a part of.
+
+        Returns None if a token has an entity, is blocked or outside.
+        """
+        cdef str where = "lower"
+        cdef CRecognizer m = self.m
+        cdef Decoding d
+        cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0]
+        m.X, m.relu = floats(where, "X", X, N, m.nI), False
+        cdef const uint64_t *of_tokens = uint64s(where, "attrs", attrs, N, 4)
+        d.S = shape_of(where, "ends", ends, 1)[0]
+        d.ends = int64s(where, "ends", ends, d.S)
+        d.begins = d.starts = d.labels = NULL
+        d.mask = NULL
+        rules = numpy.empty((6, N), dtype="int64")
+        cdef int64_t *table = int64s_out(where, "rules", rules, 6, N)
+        cdef ptrdiff_t part, begin = 0, i
+        for part in range(d.S):
+            if not begin <= d.ends[part] <= N:
+                raise ValueError(f"Layer '{where}': docs do not end within {N} tokens.")
+            for i in range(begin, d.ends[part]):
+                if of_tokens[4 * i + 2] or of_tokens[4 * i + 3]:
+                    return None
+                allow(table, N, i, of_tokens[4 * i + 1] != 0, (
+                    i + 1 == d.ends[part] or of_tokens[4 * (i + 1)] == 1
+                ))
+            begin = d.ends[part]
+        if begin != N:
+            raise ValueError(f"Layer '{where}': docs do not end within {N} tokens, at the last.")
+        use_rules(&m, table, N)
+        return find(&m, &d, N, batch)
+
+
+cdef void allow(int64_t *table, ptrdiff_t N, ptrdiff_t i, bint is_space, bint is_last) noexcept:
+    """Write the rules of a token without annotation: see ner/transition/rules.py."""
+    table[i] = NO_LABEL if is_space or is_last else ANY_LABEL  # B
+    table[N + i] = NO_LABEL if is_space else ANY_LABEL  # U
+    table[2 * N + i] = NO_LABEL if is_last else ANY_LABEL  # I
+    table[3 * N + i] = ANY_LABEL  # L
+    table[4 * N + i] = True
+    table[5 * N + i] = False
+
+
+cdef void use_rules(CRecognizer *m, const int64_t *table, ptrdiff_t N) noexcept:
+    m.begins, m.units, m.goes_on, m.closes = table, table + N, table + 2 * N, table + 3 * N
+    m.may_be_outside, m.is_blocked = table + 4 * N, table + 5 * N
+
+
+cdef int point_to_spans(Decoding *d, spans, ptrdiff_t R) except -1:
+    cdef int64_t *entities = int64s_out("lower", "entities", spans, 3, R)
+    d.ent_starts, d.ent_ends, d.ent_labels = entities, entities + R, entities + 2 * R
+    d.entities = 0
+    return 0
+
+
+cdef find(const CRecognizer *m, Decoding *d, ptrdiff_t R, ptrdiff_t batch):
+    """Decode parts with R tokens in all, and return their entities."""
+    spans = numpy.empty((3, R), dtype="int64")
+    point_to_spans(d, spans, R)
+    d.state_starts = d.state_labels = d.actions = NULL
+    d.hidden, d.which = NULL, NULL
+    d.batch = batch
+    run(m, d)
+    return spans[:, : d.entities]
+
+
+cdef int run(const CRecognizer *m, Decoding *d) except -1:
     cdef int failed
     with nogil:
-        failed = kernels.decode(&m, &d)
+        failed = kernels.decode(m, d)
     if failed:
         raise MemoryError
-    return (*visited, layer, pieces) if training else spans[:, : d.entities]
+    return 0
 
 
 # Layers over windows of rows
@@ -802,35 +895,61 @@ def back_to_weights(
         raise MemoryError
 
 
-def encode(X, layers, bint pad, lengths, ptrdiff_t batch, Y):
-    """Compute all layers of an encoder, for docs side by side: X (N, nI) -> Y (N, nO).
+cdef class Encoder:
+    """The layers of an encoder, checked. It keeps their arrays alive.
 
+    layers: A list of `Layer`, of compute/maxout.py.
     pad: Whether docs have padding around them as in spaCy's encoder, instead of zeros.
-    batch: The number of rows of the batch that the N rows are a part of.
     """
-    cdef str where = "encoder"
-    cdef int L = as_int(where, "the number of layers", len(layers), 1), i, failed
-    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
-    cdef ptrdiff_t N = of_X[0], width = of_X[1]
-    cdef ptrdiff_t D = shape_of(where, "lengths", lengths, 1)[0]
-    memory = numpy.empty(L * sizeof(Layer), dtype="uint8")
-    cdef Layer *read = <Layer *>bytes_out(where, "layers", memory.reshape(L, -1), L, sizeof(Layer))
-    cdef const float *x = floats(where, "X", X, N, width)
-    for i in range(L):
-        read_layer(layers[i], width, read + i)
-        width = read[i].nO
-        if pad and read[i].window != read[0].window:
-            raise ValueError(f"Layer '{layers[i].name}': all layers must have the same window.")
-    as_int(where, "the padding", times(where, "the padding", L, read[0].window))
-    cdef float *y = floats_out(where, "Y", Y, N, width)
-    cdef const int64_t *of_docs = int64s(where, "lengths", lengths, D)
-    check_lengths(where, of_docs, D, N)
-    if N == 0:
-        return
-    with nogil:
-        failed = kernels.encode(read, L, pad, of_docs, D, batch, x, y)
-    if failed:
-        raise MemoryError
+
+    cdef Layer *layers
+    cdef int L
+    cdef bint pad
+    cdef readonly int nI, nO
+    cdef tuple kept
+
+    def __init__(self, layers, bint pad):
+        cdef str where = "encoder"
+        cdef int i, width
+        self.L, self.pad = as_int(where, "the number of layers", len(layers), 1), pad
+        memory = numpy.empty((self.L, sizeof(Layer)), dtype="uint8")
+        self.layers = <Layer *>bytes_out(where, "layers", memory, self.L, sizeof(Layer))
+        width = self.nI = width_of(layers[0])
+        for i in range(self.L):
+            read_layer(layers[i], width, self.layers + i)
+            width = self.layers[i].nO
+            if pad and self.layers[i].window != self.layers[0].window:
+                raise ValueError(f"Layer '{layers[i].name}': all layers must have the same window.")
+        self.nO = width
+        as_int(where, "the padding", times(where, "the padding", self.L, self.layers[0].window))
+        self.kept = memory, list(layers)
+
+    def encode(self, X, lengths, ptrdiff_t batch, Y):
+        """Compute all layers, for docs side by side: X (N, nI) -> Y (N, nO).
+
+        batch: The number of rows of the batch that the N rows are a part of.
+        """
+        cdef str where = "encoder"
+        cdef int failed
+        cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0]
+        cdef ptrdiff_t D = shape_of(where, "lengths", lengths, 1)[0]
+        cdef const float *x = floats(where, "X", X, N, self.nI)
+        cdef float *y = floats_out(where, "Y", Y, N, self.nO)
+        cdef const int64_t *of_docs = int64s(where, "lengths", lengths, D)
+        check_lengths(where, of_docs, D, N)
+        if N == 0:
+            return
+        with nogil:
+            failed = kernels.encode(self.layers, self.L, self.pad, of_docs, D, batch, x, y)
+        if failed:
+            raise MemoryError
+
+
+cdef int width_of(layer) except -1:
+    """Return the width of a layer's input."""
+    cdef ptrdiff_t columns = shape_of(layer.name, "W", layer.W, 3)[2]
+    cdef int window = as_int(layer.name, "window", layer.window)
+    return as_int(layer.name, "nI", columns // (2 * <ptrdiff_t>window + 1), 1)
 
 
 # Embeddings
@@ -884,25 +1003,45 @@ def hash_embed(ids, tables, hashing, ptrdiff_t first, ptrdiff_t last, rows, vect
         kernels.hash_embed(&t, of_ids, first, last, of_rows, sums)
 
 
-def mix(ids, tables, hashing, layer, ptrdiff_t first, ptrdiff_t last, Y):
-    """Embed the tokens [first, last) and mix their columns: ids (N, A) -> Y (N, nO)."""
-    cdef str where = "hash_embed"
-    cdef Tables t
-    cdef Layer l
-    cdef int failed
-    cdef ptrdiff_t N = shape_of(where, "ids", ids, 2)[0]
-    pointers = read_tables(where, tables, hashing, False, &t)
-    read_layer(layer, t.A * t.W, &l)
-    check_part(where, first, last, N)
-    cdef const uint64_t *of_ids = uint64s(where, "ids", ids, N, t.A)
-    cdef float *y = floats_out(where, "Y", Y, N, l.nO)
-    if first == last:
-        return
-    as_int(where, "the number of tokens", N, 0, INT_MAX)
-    with nogil:
-        failed = kernels.mix(&t, &l, of_ids + first * t.A, last - first, N, y + first * l.nO)
-    if failed:
-        raise MemoryError
+cdef class Mixer:
+    """Hashed tables and the layer that mixes their columns, checked. It keeps their arrays alive.
+
+    tables: A list of arrays (nV, W). hashing (Hashing), layer (Layer): Of compute.
+    """
+
+    cdef Tables tables
+    cdef Layer layer
+    cdef tuple kept
+
+    def __init__(self, tables, hashing, layer):
+        pointers = read_tables("hash_embed", tables, hashing, False, &self.tables)
+        read_layer(layer, self.tables.A * self.tables.W, &self.layer)
+        if self.layer.window:
+            raise ValueError(f"Layer '{layer.name}': a mix has no window, got {self.layer.window}.")
+        self.kept = pointers, list(tables), hashing, layer
+
+    @property
+    def nO(self):
+        """The width of the result."""
+        return self.layer.nO
+
+    def mix(self, ids, ptrdiff_t first, ptrdiff_t last, Y):
+        """Embed the tokens [first, last) and mix their columns: ids (N, A) -> Y (N, nO)."""
+        cdef str where = "hash_embed"
+        cdef int failed, A = self.tables.A, nO = self.layer.nO
+        cdef ptrdiff_t N = shape_of(where, "ids", ids, 2)[0]
+        check_part(where, first, last, N)
+        cdef const uint64_t *of_ids = uint64s(where, "ids", ids, N, A)
+        cdef float *y = floats_out(where, "Y", Y, N, nO)
+        if first == last:
+            return
+        as_int(where, "the number of tokens", N, 0, INT_MAX)
+        with nogil:
+            failed = kernels.mix(
+                &self.tables, &self.layer, of_ids + first * A, last - first, N, y + first * nO
+            )
+        if failed:
+            raise MemoryError
 
 
 def hash_embed_backward(gradients, hashing, ptrdiff_t first, ptrdiff_t last, rows, d_vectors):
@@ -1205,59 +1344,171 @@ def distinct_rows(ids):
 # Parses
 
 
-def parse(X, weights, actions, attrs, lengths, heads, deps, is_decorated):
-    """Parse D docs with N tokens in all, as spaCy's greedy parser does.
+cdef class Parser:
+    """The weights and actions of spaCy's greedy parser, checked. It keeps their arrays alive.
 
-    X (N, nI) float32: The vectors of tokens.
     weights (Weights): Of ner/transition/states.py, for 8 or 13 features.
     actions (Actions): Of parse/actions.py.
-    attrs (N, 3) uint64: SENT_START, HEAD and DEP of the tokens.
-    lengths (D,) int64: How many tokens each doc has.
-    heads (N,) int64, deps (N,) uint64, is_decorated (N,) uint8: The results: HEAD, DEP, and whether
-        the token may have a label that spaCy's `deprojectivize` splits.
     """
-    cdef str where = "lower", last = "upper"
-    cdef Parser m
-    cdef const Py_ssize_t *of_X = shape_of(where, "X", X, 2)
-    cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
-    cdef ptrdiff_t N = of_X[0], o
-    m.nI, m.nF = as_int(where, "the width of X", of_X[1], 1), as_int(where, "nF", of_W[0])
-    if m.nF != 8 and m.nF != 13:
-        raise ValueError(f"Layer '{where}': expected 8 or 13 features, got {m.nF}.")
-    m.nP = as_int(where, "nP", weights.nP, 1)
-    m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
-    cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
-    m.W = floats(where, "W", weights.W, m.nF, nS, m.nI)
-    m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
-    m.nO = as_int(last, "the number of actions", shape_of(last, "kinds", actions.kinds, 1)[0], 1)
-    m.upper = m.upper_b = NULL
-    if weights.upper is not None:
-        m.upper = floats(last, "W", weights.upper, m.nO, m.nH)
-        m.upper_b = floats(last, "b", weights.upper_b, m.nO)
-    elif m.nO != m.nH:
-        raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nO} actions.")
-    m.unseen = NULL
-    if weights.unseen is not None:
-        m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nO)
-    m.kinds = bytes_of(last, "kinds", actions.kinds, m.nO)
-    for o in range(m.nO):
-        if m.kinds[o] > BREAK:
-            raise OutOfRange(f"Layer '{last}': kinds must be from 0 to {BREAK}, got {m.kinds[o]}.")
-    m.labels = uint64s(last, "labels", actions.labels, m.nO)
-    m.is_subtok = bytes_of(last, "is_subtok", actions.is_subtok, m.nO)
-    m.is_decorated = bytes_of(last, "is_decorated", actions.is_decorated, m.nO)
-    m.root = actions.root
 
-    cdef Parsing d
-    d.X, d.attrs = floats(where, "X", X, N, m.nI), uint64s(where, "attrs", attrs, N, 3)
-    d.D = shape_of(where, "lengths", lengths, 1)[0]
-    d.lengths = int64s(where, "lengths", lengths, d.D)
-    check_lengths(where, d.lengths, d.D, N)
-    check_numbers(where, "lengths", d.lengths, d.D, 0, <int64_t>INT_MAX + 1)
-    d.heads, d.deps = int64s_out(where, "heads", heads, N), uint64s_out(where, "deps", deps, N)
-    d.is_decorated = bytes_out(where, "is_decorated", is_decorated, N, ABSENT)
-    cdef int failed
-    with nogil:
-        failed = kernels.parse(&m, &d)
-    if failed:
-        raise MemoryError
+    cdef CParser m
+    cdef tuple kept
+
+    def __init__(self, weights, actions):
+        cdef str where = "lower", last = "upper"
+        cdef CParser *m = &self.m
+        cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
+        cdef ptrdiff_t o
+        m.nI, m.nF = as_int(where, "the width of X", of_W[2], 1), as_int(where, "nF", of_W[0])
+        if m.nF != 8 and m.nF != 13:
+            raise ValueError(f"Layer '{where}': expected 8 or 13 features, got {m.nF}.")
+        m.nP = as_int(where, "nP", weights.nP, 1)
+        m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
+        cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
+        m.W = floats(where, "W", weights.W, m.nF, nS, m.nI)
+        m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
+        m.nO = as_int(last, "the number of actions", shape_of(last, "kinds", actions.kinds, 1)[0], 1)
+        m.upper = m.upper_b = NULL
+        if weights.upper is not None:
+            m.upper = floats(last, "W", weights.upper, m.nO, m.nH)
+            m.upper_b = floats(last, "b", weights.upper_b, m.nO)
+        elif m.nO != m.nH:
+            raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nO} actions.")
+        m.unseen = NULL
+        if weights.unseen is not None:
+            m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nO)
+        m.kinds = bytes_of(last, "kinds", actions.kinds, m.nO)
+        for o in range(m.nO):
+            if m.kinds[o] > BREAK:
+                raise OutOfRange(
+                    f"Layer '{last}': kinds must be from 0 to {BREAK}, got {m.kinds[o]}."
+                )
+        m.labels = uint64s(last, "labels", actions.labels, m.nO)
+        m.is_subtok = bytes_of(last, "is_subtok", actions.is_subtok, m.nO)
+        m.is_decorated = bytes_of(last, "is_decorated", actions.is_decorated, m.nO)
+        m.root = actions.root
+        self.kept = weights, actions
+
+    def parse(self, X, attrs, lengths, heads, deps, is_decorated):
+        """Parse D docs with N tokens in all, as spaCy's greedy parser does.
+
+        X (N, nI) float32: The vectors of tokens.
+        attrs (N, 3) uint64: SENT_START, HEAD and DEP of the tokens.
+        lengths (D,) int64: How many tokens each doc has.
+        heads (N,) int64, deps (N,) uint64, is_decorated (N,) uint8: The results: HEAD, DEP, and
+            whether the token may have a label that spaCy's `deprojectivize` splits.
+        """
+        cdef str where = "lower"
+        cdef Parsing d
+        cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0]
+        d.X, d.attrs = floats(where, "X", X, N, self.m.nI), uint64s(where, "attrs", attrs, N, 3)
+        d.D = shape_of(where, "lengths", lengths, 1)[0]
+        d.lengths = int64s(where, "lengths", lengths, d.D)
+        check_lengths(where, d.lengths, d.D, N)
+        check_numbers(where, "lengths", d.lengths, d.D, 0, <int64_t>INT_MAX + 1)
+        d.heads, d.deps = int64s_out(where, "heads", heads, N), uint64s_out(where, "deps", deps, N)
+        d.is_decorated = bytes_out(where, "is_decorated", is_decorated, N, ABSENT)
+        cdef int failed
+        with nogil:
+            failed = kernels.parse(&self.m, &d)
+        if failed:
+            raise MemoryError
+
+
+# What plans are made from
+
+
+cdef class Reading:
+    """What was read from the nodes of a model, and where it was.
+
+    What's made from nothing else holds while `is_current`: while each place has the same object, or
+    an equal number. An array that's changed in place stays the same, unless it has other memory. Of
+    lists and sets, the contents are compared.
+    """
+
+    cdef list entries, attributes, lists, sets, arrays
+    cdef set places  # so that each is noted once
+    cdef bint is_remote
+
+    def __init__(self):
+        self.entries, self.attributes, self.lists = [], [], []
+        self.sets, self.arrays = [], []
+        self.places, self.is_remote = set(), False
+
+    def attribute(self, owner, name):
+        """Read an attribute of an object."""
+        value = getattr(owner, name)
+        if (id(owner), name) not in self.places:
+            self.places.add((id(owner), name))
+            self.attributes.append((owner, name, value))
+        return value
+
+    cdef object of_dict(self, dict owner, key):
+        value = owner[key]
+        if (id(owner), key) not in self.places:
+            self.places.add((id(owner), key))
+            self.entries.append((owner, key, value))
+            if isinstance(value, numpy.ndarray):
+                self.arrays.append((value, address_of(value), value.nbytes))
+            elif isinstance(value, set):
+                self.sets.append((value, frozenset(value)))
+        return value
+
+    def param(self, node, name):
+        """Read a parameter. Raises KeyError if the node lacks it, or if it isn't set."""
+        node.get_param(name)
+        server = self.attribute(node, "_params")
+        self.is_remote |= server.proxy is not None
+        self.of_dict(self.attribute(node, "_has_params"), name)
+        key = self.attribute(node, "id"), name
+        return self.of_dict(self.attribute(server, "_params"), key)
+
+    def attr(self, node, name):
+        """Read an entry of `node.attrs`."""
+        return self.of_dict(self.attribute(node, "_attrs"), name)
+
+    def ref(self, node, name):
+        """Read a reference to another node."""
+        return self.of_dict(self.attribute(node, "_refs"), name)
+
+    def layers(self, node):
+        """Read the layers of a node."""
+        layers = self.attribute(node, "_layers")
+        if id(layers) not in self.places:
+            self.places.add(id(layers))
+            self.lists.append((layers, tuple(layers)))
+        return layers
+
+    def is_current(self):
+        """Return whether all that was read is still there."""
+        cdef PyObject *found
+        cdef dict entries
+        cdef list layers
+        cdef tuple noted
+        cdef Py_ssize_t i
+        cdef cnp.ndarray array
+        cdef size_t data
+        cdef cnp.npy_intp size
+        if self.is_remote:
+            return False
+        for entries, key, value in self.entries:
+            found = PyDict_GetItemWithError(entries, key)
+            if found is NULL or <object>found is not value:
+                return False
+        for owner, name, value in self.attributes:
+            current = getattr(owner, name)
+            if current is not value and not (type(current) is int and current == value):
+                return False
+        for layers, noted in self.lists:
+            if len(layers) != len(noted):
+                return False
+            for i in range(len(noted)):
+                if layers[i] is not noted[i]:
+                    return False
+        for current, value in self.sets:
+            if current != value:
+                return False
+        for array, data, size in self.arrays:
+            if address_of(array) != data or cnp.PyArray_NBYTES(array) != size:
+                return False
+        return True

@@ -1,7 +1,7 @@
 """Maxout with layer normalization as one layer, in few passes over memory."""
 
 from collections.abc import Callable, Sequence
-from typing import Optional
+from typing import Any, Optional
 
 import numpy
 from thinc.api import Model, glorot_uniform_init
@@ -89,10 +89,14 @@ def init(
     model.set_param("beta", model.ops.alloc1f(nO))
 
 
-def parameters(model: Model) -> tuple[Array, Array, Array, Array]:
-    """Return the parameters of a MaxoutNorm: W, b, G and beta."""
-    get = model.get_param
-    return get("W"), get("b"), get("G"), get("beta")
+def parameters(
+    model: Model, get: Callable[[Model, str], Any] = Model.get_param
+) -> tuple[Array, Array, Array, Array]:
+    """Return the parameters of a MaxoutNorm: W, b, G and beta.
+
+    get (Callable): Reads a parameter; a plan's `Reading.param` notes where it was.
+    """
+    return get(model, "W"), get(model, "b"), get(model, "G"), get(model, "beta")
 
 
 def gradients(model: Model, names: Sequence[str] = PARAMS) -> tuple[Array, ...]:

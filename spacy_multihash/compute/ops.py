@@ -100,6 +100,8 @@ class GpuOps(ArrayOps, CupyOps):
 class KernelOps(ArrayOps, NumpyOps):
     """The compiled kernels, which share their work among threads."""
 
+    is_compiled = True
+
     # thinc's own operations
 
     def gemm(
@@ -223,16 +225,14 @@ class KernelOps(ArrayOps, NumpyOps):
 
     # Layers of several steps, in prediction
 
-    def mix_hashed(
-        self, ids: numpy.ndarray, tables: Sequence[Array], hashing: Hashing, layer: Layer
-    ) -> Array:
+    def mixer(self, tables: Sequence[Array], hashing: Hashing, layer: Layer) -> Any:  # noqa: ANN401
+        """Check tables and the layer that mixes them."""
+        return kernels.Mixer(tables, hashing, layer)
+
+    def mix_hashed(self, ids: numpy.ndarray, mixer: Any) -> Array:  # noqa: ANN401
         """Embed tokens by hashed columns, and mix the columns; each unique token once a thread."""
-        Y: Array = numpy.empty((len(ids), len(layer.W)), dtype="float32")
-
-        def compute(first: int, last: int) -> None:
-            kernels.mix(ids, tables, hashing, layer, first, last, Y)
-
-        in_parts(compute, len(ids))
+        Y: Array = numpy.empty((len(ids), mixer.nO), dtype="float32")
+        in_parts(lambda first, last: mixer.mix(ids, first, last, Y), len(ids))
         return Y
 
     def mix_bags(self, tables: Sequence[Array], bags: Sequence[Bags], layer: Layer) -> Array:
@@ -246,14 +246,16 @@ class KernelOps(ArrayOps, NumpyOps):
         in_parts(compute, U)
         return Y
 
-    def encode(
-        self, X: Array, layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool
-    ) -> Array:
+    def encoder(self, layers: Sequence[Layer], *, pad: bool) -> Any:  # noqa: ANN401
+        """Check the layers of an encoder."""
+        return kernels.Encoder(layers, pad)
+
+    def encode(self, X: Array, encoder: Any, lengths: numpy.ndarray) -> Array:  # noqa: ANN401
         """Compute all layers of an encoder, doc by doc."""
-        Y: Array = numpy.empty((len(X), len(layers[-1].W)), dtype="float32")
+        Y: Array = numpy.empty((len(X), encoder.nO), dtype="float32")
 
         def compute(part: Part) -> None:
-            kernels.encode(X[part.rows], layers, pad, part.lengths, len(X), Y[part.rows])
+            encoder.encode(X[part.rows], part.lengths, len(X), Y[part.rows])
 
         in_parts_of_docs(compute, lengths)
         return Y
@@ -333,14 +335,57 @@ class KernelOps(ArrayOps, NumpyOps):
         into = None if transitions is None else numpy.ascontiguousarray(transitions.T)
         return kernels.viterbi(scores, into, known, lengths.astype("int64"))
 
-    def decode(self, array_code: Callable[..., Any], *batch: Any) -> Any:  # noqa: ANN401
+    def recognizer(self, weights: object, actions: object) -> Any:  # noqa: ANN401
+        """Check the weights and actions of spaCy's recognizer."""
+        return kernels.Recognizer(weights, actions)
+
+    def find_entities(
+        self,
+        X: Array,
+        recognizer: Any,  # noqa: ANN401
+        attrs: numpy.ndarray,
+        lengths: numpy.ndarray,
+    ) -> Optional[numpy.ndarray]:
+        """Find the entities of docs that have none so far, doc by doc."""
+        found: dict[int, Optional[numpy.ndarray]] = {}
+
+        def find(part: Part) -> None:
+            rows, sizes = part
+            found[rows.start] = recognizer.find(X[rows], attrs[rows], sizes.cumsum(), len(X))
+
+        in_parts_of_docs(find, lengths)
+        spans = []
+        for first, of_part in sorted(found.items()):
+            if of_part is None:
+                return None
+            of_part[:2] += first
+            spans.append(of_part)
+        return spans[0] if len(spans) == 1 else numpy.concatenate(spans, axis=1)
+
+    def decode(
+        self,
+        array_code: Callable[..., Any],
+        X: Array,
+        weights: object,
+        rules: object,
+        actions: object,
+        *parts: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
         """Take the best actions of spaCy's recognizer, token by token."""
-        return kernels.decode(*batch)
+        return kernels.Recognizer(weights, actions).decode(X, rules, *parts)
 
     can_parse = True
 
+    def parser(self, weights: object, actions: object) -> Any:  # noqa: ANN401
+        """Check the weights and actions of spaCy's parser."""
+        return kernels.Parser(weights, actions)
+
     def parse(
-        self, X: Array, weights: object, actions: object, attrs: Array, lengths: numpy.ndarray
+        self,
+        X: Array,
+        parser: Any,  # noqa: ANN401
+        attrs: Array,
+        lengths: numpy.ndarray,
     ) -> tuple[Array, Array]:
         """Parse docs as spaCy's greedy parser does, doc by doc."""
         table = numpy.empty((2, len(X)), dtype="uint64")
@@ -349,8 +394,7 @@ class KernelOps(ArrayOps, NumpyOps):
 
         def compute(part: Part) -> None:
             rows, sizes = part
-            results = heads[rows], deps[rows], is_decorated[rows]
-            kernels.parse(X[rows], weights, actions, attrs[rows], sizes, *results)
+            parser.parse(X[rows], attrs[rows], sizes, heads[rows], deps[rows], is_decorated[rows])
 
         in_parts_of_docs(compute, lengths)
         return table, is_decorated

@@ -17,17 +17,42 @@ from thinc.types import Floats2d, Ints2d, Ragged
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
 from ..common.nodes import Pinned, bound, no_backprop
 from ..common.registered import META_VECTORS
-from ..common.types import Array, AttrLayer, AttrsLayer, DocLike, DocsLayer, SymbolColumn
+from ..common.types import (
+    Array,
+    AttrLayer,
+    AttrsLayer,
+    DocLike,
+    DocsEncoder,
+    DocsLayer,
+    SymbolColumn,
+)
+from ..compute.array_ops import ArrayOps
 from ..compute.maxout import Layer
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm, parameters
+from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..compute.ops import operations
-from .embeddings import Reduce, embed_bags, is_hashed, multi_embed, read_columns
+from ..compute.plans import Plan, Reading
+from .embeddings import (
+    Reduce,
+    embed_bags,
+    is_hashed,
+    multi_embed,
+    read_columns,
+    read_hashed,
+)
 from .features import attr_id, parse_feature
 from .static_vectors import READ_VECTORS, key_attrs_in, keys_of, require_vectors, static_attrs
-from .unique_tokens import Column, UniqueTokens, VectorAttrs, with_token_types
+from .unique_tokens import (
+    WITH_TOKEN_TYPES,
+    Column,
+    UniqueTokens,
+    VectorAttrs,
+    with_token_types,
+)
 from .vector_tables import VOCAB
 
 EMBED_COLUMNS = "embed_columns"
+DROPOUT, SPLIT = "dropout", "ragged2list"  # as thinc's
 
 
 def embed_docs(
@@ -108,7 +133,7 @@ def embed_docs(
         mixed_columns = mix_columns(embed, mix, columns, with_bags)
     else:
         mixed_columns = cast(DocsLayer, chain(embed, with_array(mix)))
-    model = chain(
+    in_context: Model = chain(
         with_token_types(
             mixed_columns,
             width,
@@ -116,12 +141,12 @@ def embed_docs(
             features=[feature for feature in features if feature is not None],
             vector_attrs=vector_attrs,
             names=names,
-            # Hashing is faster than looking for equal features
-            in_prediction=vectors is not None or not all(map(is_hashed, layers)) or any(features),
         ),
         dropout_tokens(dropout),
         split_docs(),
     )
+    is_direct = vectors is None and not any(features) and all(map(is_hashed, layers))
+    model = predict_at_once(in_context, columns) if is_direct else in_context
     model.name = name
     # The root is loaded first: it rejects weights of other settings before any node loads them.
     for setting, values in pinned.items():
@@ -253,14 +278,7 @@ def mix_columns(
     docs, or unique tokens, with N tokens -> vectors (N, nO) float32, with their lengths.
     """
     layers: Model = chain(embed, with_array(mix))
-    settings = (tuple(columns), tuple(with_bags))
-    return Model(
-        layers.name,
-        bound(forward_mix, *settings),
-        init=layers.init,
-        layers=layers.layers,
-        dims={name: layers.maybe_get_dim(name) for name in layers.dim_names},
-    )
+    return _instead(layers, bound(forward_mix, tuple(columns), tuple(with_bags)))
 
 
 def forward_mix(
@@ -280,15 +298,68 @@ def forward_mix(
         symbols: Any = read_symbols(columns, with_bags, ops, tokens)
     else:
         (layer,) = embed.layers[-1].layers
-        # A Doc gives (N,) instead of (N, 1) for a single attribute
-        attrs = list(columns)
-        arrays = [doc.to_array(attrs).reshape((-1, len(attrs))) for doc in docs]
-        symbols = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
+        symbols = _read_ids(docs, columns)
     Y = read_columns(layer.layers, symbols, is_train).mix(
         ops, Layer(*parameters(mix), name=mix.name)
     )
     lengths = ops.asarray1i([len(doc) for doc in docs])
     return Ragged(Y, lengths), no_backprop(model.name)
+
+
+# Prediction in one call
+
+
+def predict_at_once(layers: Model, columns: Sequence[Column]) -> Model:
+    """Compute the layers of an embedding of hashed attributes in one call, in prediction.
+
+    Hashing is faster than looking for equal tokens in Python: the call does both.
+
+    docs -> vectors [(len(doc), nO) float32].
+
+    layers (Model): The chain of `with_token_types` and the layers after it.
+    columns (Sequence[Column]): Ids of attributes.
+    """
+    return _instead(layers, bound(forward_at_once, Plan(), tuple(columns)))
+
+
+def _instead(layers: Model, forward: Callable) -> Model:
+    """Build a chain with another forward function, which may call `forward_chain`."""
+    dims = {name: layers.maybe_get_dim(name) for name in layers.dim_names}
+    return Model(layers.name, forward, init=layers.init, layers=layers.layers, dims=dims)
+
+
+def forward_at_once(
+    plan: Plan, columns: Sequence[Column], model: DocsEncoder, docs: list[DocLike], is_train: bool
+) -> tuple[list[Floats2d], Callable]:
+    """Read the attributes of all docs, and embed and mix them."""
+    ops, lengths = operations(model.ops), [*map(len, docs)]
+    mixer = None if is_train or not any(lengths) else plan.of(model, ops, _read_mixer)
+    if mixer is None:
+        return forward_chain(model, docs, is_train)
+    Y = ops.mix_hashed(_read_ids(docs, columns), mixer)
+    return _split(Y, lengths), no_backprop(model.name)
+
+
+def _read_mixer(ops: ArrayOps, reading: Reading, model: Model) -> Any:  # noqa: ANN401
+    """Read the tables and the layer that mixes them; None if the layers are others than built."""
+    unique, *others = reading.layers(model)
+    if [layer.name for layer in others] != [DROPOUT, SPLIT] or unique.name != WITH_TOKEN_TYPES:
+        return None
+    (mixed_columns,) = reading.layers(unique)
+    embed, mixed = reading.layers(mixed_columns)
+    (mix,) = reading.layers(mixed)
+    (tables,) = reading.layers(reading.layers(embed)[-1])
+    hashed = read_hashed(reading.layers(tables), reading)
+    if hashed is None or mix.name != MAXOUT_NORM:
+        return None
+    return ops.mixer(*hashed[1:], Layer(*parameters(mix, reading.param), name=mix.name))
+
+
+def _read_ids(docs: Sequence[DocLike], attrs: Sequence[Column]) -> numpy.ndarray:
+    """Read the attributes of all tokens, (N, A) uint64."""
+    # A Doc gives (N,) instead of (N, 1) for a single attribute
+    arrays = [doc.to_array([*attrs]).reshape((-1, len(attrs))) for doc in docs]
+    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
 
 
 # Dropout, and docs
@@ -297,7 +368,7 @@ def forward_mix(
 def dropout_tokens(rate: float) -> Model[Ragged, Ragged]:
     """Apply thinc's dropout, but keep the width of a Ragged without rows."""
     attrs = {"dropout_rate": rate, "is_enabled": True}
-    return Model("dropout", forward_dropout, attrs=attrs)
+    return Model(DROPOUT, forward_dropout, attrs=attrs)
 
 
 def forward_dropout(
@@ -311,20 +382,24 @@ def forward_dropout(
 
 def split_docs() -> Model[Ragged, list[Floats2d]]:
     """Split the vectors of all tokens by doc, as thinc's ragged2list does, without its copies."""
-    return Model("ragged2list", forward_split)
+    return Model(SPLIT, forward_split)
 
 
 def forward_split(
     model: Model[Ragged, list[Floats2d]], X: Ragged, is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
     """Split the vectors; backward, join their gradients."""
-    rows, lengths = cast(Array, X.dataXd), to_numpy(X.lengths).tolist()
-    Ys = [rows]
-    if len(lengths) != 1:
-        ends = accumulate(lengths)
-        Ys = [rows[end - length : end] for length, end in zip(lengths, ends, strict=True)]
+    Ys = _split(cast(Array, X.dataXd), to_numpy(X.lengths).tolist())
 
     def backprop(dYs: list[Floats2d]) -> Ragged:
         return Ragged(model.ops.flatten(dYs), X.lengths)
 
     return Ys, backprop
+
+
+def _split(rows: Array, lengths: list[int]) -> list[Floats2d]:
+    """View the rows of each doc."""
+    if len(lengths) == 1:
+        return [cast(Floats2d, rows)]
+    ends = accumulate(lengths)
+    return [rows[end - length : end] for length, end in zip(lengths, ends, strict=True)]

@@ -30,6 +30,7 @@ from ..compute.bags import Bags
 from ..compute.hashing import Hashing, hashing_of, importance_seed
 from ..compute.maxout import Layer
 from ..compute.ops import operations
+from ..compute.plans import READING, Reading
 from .rows import HASH_NAME, LOOKUP_NAME, hash_rows, hashed_by
 
 # Node names, a file format.
@@ -94,7 +95,7 @@ class Hashed(NamedTuple):
 
     def mix(self, ops: ArrayOps, layer: Layer) -> Floats2d:
         """Sum the rows and mix the columns of each token: (U, nO)."""
-        return ops.mix_hashed(self.ids, self.tables, self.hashing, layer)
+        return ops.mix_hashed(self.ids, ops.mixer(self.tables, self.hashing, layer))
 
 
 class Column(NamedTuple):
@@ -156,30 +157,35 @@ def read_columns(
     """
     if isinstance(symbols, list):
         return Summed([_read_column(*of, is_train) for of in zip(layers, symbols, strict=True)])
-    hashed = _read_hashed(layers, cast(Array, symbols))
+    hashed = read_hashed(layers)
     if hashed is not None:
-        return hashed
+        return Hashed(cast(Array, symbols), *hashed)
     ops = layers[0].ops
     columns = for_kernel(ops, ops.asarray(cast(Array, symbols)), "uint64").T
     return Summed([_read_column(*of, is_train) for of in zip(layers, columns, strict=True)])
 
 
-def _read_hashed(layers: Sequence[AttrLayer], ids: Array) -> Optional[Hashed]:
-    """Read hashed columns; None if a column isn't, or has a table of another width or size."""
+def read_hashed(
+    layers: Sequence[AttrLayer], reading: Reading = READING
+) -> Optional[tuple[list[Model], list[Array], Hashing]]:
+    """Read the nodes, tables and hashing of hashed columns.
+
+    None if a column isn't hashed, or has a table of another width or size.
+    """
     nodes: list[Model] = []
     tables: list[Array] = []
     hashings: list[tuple[int, int, int]] = []
     for layer in layers:
         if not is_hashed(layer):
             return None
-        to_rows, node = layer.layers
-        hashing, E = hashed_by(to_rows), cast(Array, table_of(node))
+        to_rows, node = reading.layers(layer)
+        hashing, E = hashed_by(to_rows, reading), cast(Array, table_of(node, reading))
         if E.shape[0] != hashing[0] or (tables and E.shape[1] != tables[0].shape[1]):
             return None
         nodes.append(node)
         tables.append(E)
         hashings.append(hashing)
-    return Hashed(ids, nodes, tables, hashing_of(tuple(hashings)))
+    return nodes, tables, hashing_of(tuple(hashings))
 
 
 def is_hashed(layer: AttrLayer) -> bool:
@@ -353,14 +359,14 @@ class NoWeightsError(KeyError, ValueError):
     __str__ = Exception.__str__  # without a KeyError's quotes
 
 
-def table_of(model: Model) -> Floats2d:
+def table_of(model: Model, reading: Reading = READING) -> Floats2d:
     """Get the table E (nV, nO), or raise NoWeightsError."""
     if not model.has_param("E"):  # get_param would return the table from before it was unset
         raise NoWeightsError(
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
             "it. Setting the tables of a lookup takes the weights of its old tables away."
         )
-    return cast(Floats2d, model.get_param("E"))
+    return cast(Floats2d, reading.param(model, "E"))
 
 
 def gradient_of(model: Model) -> Floats2d:

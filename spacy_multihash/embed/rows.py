@@ -17,6 +17,7 @@ from ..common.types import Array, RowLayer
 from ..compute.array_ops import for_kernel, on_cpu
 from ..compute.hashing import MAX_HASHES
 from ..compute.ops import operations
+from ..compute.plans import READING, Reading
 
 HASH_NAME = "hash_rows"
 LOOKUP_NAME = "lookup_rows"
@@ -71,10 +72,10 @@ def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, 
     return rows, backprop
 
 
-def hashed_by(model: RowLayer) -> tuple[int, int, int]:
+def hashed_by(model: RowLayer, reading: Reading = READING) -> tuple[int, int, int]:
     """Return the number of rows, the number of hash functions and the seed of a layer."""
-    attrs = model.attrs
-    return attrs["nV"].value, attrs["num_hashes"].value, attrs["seed"].value
+    nV, num_hashes, seed = (reading.attr(model, name) for name in ("nV", "num_hashes", "seed"))
+    return nV.value, num_hashes.value, seed.value
 
 
 def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:

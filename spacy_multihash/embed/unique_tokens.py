@@ -191,7 +191,6 @@ class _Reads(NamedTuple):
     features: Mapping[str, Feature]
     vector_attrs: Optional[VectorAttrs]
     constant: ConstantFeatures
-    in_prediction: bool
 
 
 def with_token_types(
@@ -202,7 +201,6 @@ def with_token_types(
     features: Sequence[Feature] = (),
     vector_attrs: Optional[VectorAttrs] = None,
     names: Sequence[str] = (),
-    in_prediction: bool = True,
 ) -> DocsLayer:
     """Run a layer on the unique tokens of a batch, and give its vectors to all equal tokens.
 
@@ -221,11 +219,9 @@ def with_token_types(
         in a vocab. None if the layer reads none.
     names (Sequence[str]): The names of attributes and features that are expected to vary. Training
         warns if they don't.
-    in_prediction (bool): Whether to find unique tokens in prediction too. False for a layer that
-        finds them by itself then: it's given the docs.
     """
     by_name = {feature.name: feature for feature in features}
-    reads = _Reads(by_name, vector_attrs, ConstantFeatures(names), in_prediction)
+    reads = _Reads(by_name, vector_attrs, ConstantFeatures(names))
     return Model(
         WITH_TOKEN_TYPES,
         bound(forward, reads),
@@ -240,8 +236,6 @@ def forward(
     reads: _Reads, model: DocsLayer, docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Embed the unique tokens, and gather their vectors; backward, scatter-add gradients."""
-    if not is_train and not reads.in_prediction and any(map(len, docs)):
-        return model.layers[0](docs, is_train)
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(map(len, docs)):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []

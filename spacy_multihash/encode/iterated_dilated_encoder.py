@@ -8,13 +8,14 @@ from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
-from ..common.nodes import LINEAR, Pinned, no_backprop
+from ..common.nodes import LINEAR, Pinned, bound, no_backprop
 from ..common.types import Array
-from ..compute.array_ops import for_kernel
+from ..compute.array_ops import ArrayOps, for_kernel
 from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Docs, Gradients, Layer
 from ..compute.maxout_norm import gradients
 from ..compute.ops import operations
+from ..compute.plans import READING, Plan, Reading
 from .docs import EncoderModel, join_docs, split_docs
 
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
@@ -88,7 +89,7 @@ def IteratedDilatedEncoder(
     norms = [LayerNorm(nO) for _ in convolutions] if normalize else []
     return Model(
         NAME,
-        forward,
+        bound(forward, Plan()),
         init=init,
         layers=[*convolutions, *norms],
         dims={"nO": nO, "nI": None},
@@ -103,14 +104,14 @@ def IteratedDilatedEncoder(
 
 
 def forward(
-    model: EncoderModel, Xs: list[Floats2d], is_train: bool
+    plan: Plan, model: EncoderModel, Xs: list[Floats2d], is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
     """Compute all convolutions, and return the last pass's result."""
     if not is_train:
         ops = operations(model.ops)
         X, lengths = join_docs(ops, Xs, model.get_dim("nI"))
-        Y = ops.encode(X, [step.layer for step in _steps(model)], lengths, pad=False)
-        return split_docs(Y, Xs), no_backprop(NAME)
+        encoder = plan.of(model, ops, _read_encoder)
+        return split_docs(ops.encode(X, encoder, lengths), Xs), no_backprop(NAME)
     passes, backprop_passes = begin_passes(model, Xs)
     Y_info = ArrayInfo.from_array(passes[-1])
 
@@ -120,6 +121,10 @@ def forward(
         return backprop_passes([None] * (len(passes) - 1) + [d_last])
 
     return split_docs(passes[-1], Xs), backprop
+
+
+def _read_encoder(ops: ArrayOps, reading: Reading, model: EncoderModel) -> Any:  # noqa: ANN401
+    return ops.encoder([step.layer for step in _steps(model, reading)], pad=False)
 
 
 def init(
@@ -186,16 +191,19 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d
     return passes, backprop
 
 
-def _steps(model: EncoderModel) -> list[Step]:
+def _steps(model: EncoderModel, reading: Reading = READING) -> list[Step]:
     """List the convolutions of an encoder: the first, then those in each pass."""
     dilations, repeats, window, residual = (
-        model.attrs[name].value for name in ("dilations", "repeats", "window_size", "residual")
+        reading.attr(model, name).value
+        for name in ("dilations", "repeats", "window_size", "residual")
     )
     convolutions = _convolutions(model)
-    norms = model.layers[len(convolutions) :]
+    norms = reading.layers(model)[len(convolutions) :]
     nodes = [[layer, *norms[i : i + 1]] for i, layer in enumerate(convolutions)]
     # Read once, as passes that share their weights have the same nodes
-    params = [[node.get_param(p) for node in of_one for p in node.param_names] for of_one in nodes]
+    params = [
+        [reading.param(node, p) for node in of_one for p in node.param_names] for of_one in nodes
+    ]
     share = len(convolutions) == 1 + len(dilations)
     # The number, the dilation, whether it's in the stack, and whether it's the stack's last
     walk = [(0, 1, False, False)]

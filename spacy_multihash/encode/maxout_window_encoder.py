@@ -7,12 +7,14 @@ from thinc.api import Model
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
-from ..common.nodes import Pinned, no_backprop
+from ..common.nodes import Pinned, bound, no_backprop
 from ..common.types import Array
+from ..compute.array_ops import ArrayOps
 from ..compute.dropout_masks import draw_mask
 from ..compute.maxout import Layer, docs_between
 from ..compute.maxout_norm import MaxoutNorm, gradients, parameters
 from ..compute.ops import operations
+from ..compute.plans import READING, Plan, Reading
 from .docs import EncoderModel, join_docs, split_docs
 
 NAME = "maxout_window_encoder"
@@ -37,7 +39,7 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
     layers = [MaxoutNorm(nO, nO * (2 * window_size + 1), nP=nP) for _ in range(depth)]
     return Model(
         NAME,
-        forward,
+        bound(forward, Plan()),
         init=init,
         layers=layers,
         dims={"nO": nO, "nI": nO},
@@ -46,16 +48,15 @@ def MaxoutWindowEncoder(nO: int, *, window_size: int, nP: int, depth: int) -> En
 
 
 def forward(
-    model: EncoderModel, Xs: list[Floats2d], is_train: bool
+    plan: Plan, model: EncoderModel, Xs: list[Floats2d], is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
     """Compute all layers: in one call in prediction, layer by layer in training."""
-    ops, nO, window = operations(model.ops), model.get_dim("nO"), model.attrs["window_size"].value
+    ops, nO = operations(model.ops), model.get_dim("nO")
     X, lengths = join_docs(ops, Xs, nO)
-    layers = [
-        Layer(*parameters(layer), window=window, residual=True, name=NAME) for layer in model.layers
-    ]
     if not is_train:
-        return split_docs(ops.encode(X, layers, lengths, pad=True), Xs), no_backprop(NAME)
+        encoder = plan.of(model, ops, _read_encoder)
+        return split_docs(ops.encode(X, encoder, lengths), Xs), no_backprop(NAME)
+    layers = _read_layers(READING, model)
     shapes, rate = docs_between(layers, lengths, pad=True), model.attrs["dropout_rate"]
     rows: Array = ops.xp.concatenate([ops.alloc2f(1, nO), X])
     caches: list[tuple[Array, Any, Optional[Array]]] = []
@@ -76,6 +77,18 @@ def forward(
         return split_docs(dY[1:], Xs)
 
     return split_docs(rows[1:], Xs), backprop
+
+
+def _read_encoder(ops: ArrayOps, reading: Reading, model: EncoderModel) -> Any:  # noqa: ANN401
+    return ops.encoder(_read_layers(reading, model), pad=True)
+
+
+def _read_layers(reading: Reading, model: EncoderModel) -> list[Layer]:
+    window = reading.attr(model, "window_size").value
+    return [
+        Layer(*parameters(layer, reading.param), window=window, residual=True, name=NAME)
+        for layer in reading.layers(model)
+    ]
 
 
 def init(

@@ -1,6 +1,8 @@
 """Entities of docs: find existing entities and constraints, and set new entities."""
 
+from bisect import bisect_right
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 from typing import cast
 
 import numpy
@@ -57,13 +59,13 @@ def entity_keys(
     """Return the doc's number, and the key in the doc, for each entity of the batch."""
     if not len(entities.starts):
         return []
-    lengths = lengths_of(docs)
-    ends = lengths.cumsum()
-    doc_of = numpy.searchsorted(ends, entities.starts, side="right")
-    begins = (ends - lengths)[doc_of]
-    starts, stops = entities.starts - begins, entities.ends - begins
-    columns = (column.tolist() for column in (doc_of, starts, stops, entities.labels))
-    return [(i, (start, end, labels[label])) for i, start, end, label in zip(*columns, strict=True)]
+    ends = [*accumulate(map(len, docs))]
+    keys = []
+    for start, end, label in zip(*(column.tolist() for column in entities), strict=True):
+        i = bisect_right(ends, start)
+        begin = ends[i] - len(docs[i])
+        keys.append((i, (start - begin, end - begin, labels[label])))
+    return keys
 
 
 def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) -> Entities:
@@ -100,9 +102,14 @@ def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> 
     return spans
 
 
+def has_entities(doc: Doc) -> bool:
+    """Check if a doc has entities, or tokens that are known to be in none."""
+    return doc.has_annotation("ENT_IOB") or doc.has_annotation("ENT_TYPE")
+
+
 def set_entities(doc: Doc, spans: list[Span]) -> None:
     """Set new entities, keep existing entities, and set all other tokens to outside."""
-    if not (doc.has_annotation("ENT_IOB") or doc.has_annotation("ENT_TYPE")):
+    if not has_entities(doc):
         doc.set_ents(spans)
         return
     doc.set_ents(spans, default="unmodified")

@@ -8,10 +8,13 @@ from spacy.attrs import DEP, HEAD, SENT_START
 from spacy.pipeline import DependencyParser
 from spacy.pipeline._parser_internals.nonproj import deprojectivize
 from spacy.tokens import Doc
+from thinc.api import Model
 
+from ..compute.array_ops import ArrayOps
 from ..compute.ops import operations
-from ..ner.transition.states import Weights, weights_of
-from .actions import NUM_FEATURES, Actions, read_actions
+from ..compute.plans import Plan, Reading
+from ..ner.transition.states import Vectors, vectors_of, weights_of
+from .actions import NUM_FEATURES, read_actions
 
 _ATTRS = [SENT_START, HEAD, DEP]
 _RESULTS = [HEAD, DEP]
@@ -30,6 +33,26 @@ class Parses(NamedTuple):
     ends: numpy.ndarray
 
 
+class Parser(NamedTuple):
+    """The weights and actions as kernels read them, and the layers before `lower`."""
+
+    ops: ArrayOps
+    compiled: Any
+    vectors: Vectors
+
+    def parse(self, docs: list[Doc]) -> Parses:
+        """Parse docs with N > 0 tokens by compiled kernels.
+
+        Heads and labels that docs have already stay where the parser adds no arc, and so do
+        sentence starts, as in spaCy's parser.
+        """
+        X = numpy.require(self.vectors.predict(self.ops, docs), "float32", ["C", "A"])
+        arrays = [doc.to_array(_ATTRS) for doc in docs]
+        attrs = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
+        lengths = numpy.array(list(map(len, docs)), dtype="int64")
+        return Parses(*self.ops.parse(X, self.compiled, attrs, lengths), lengths.cumsum())
+
+
 class BatchDependencyParser(DependencyParser):
     """Parse as spaCy's DependencyParser does, by a compiled loop over states.
 
@@ -39,7 +62,10 @@ class BatchDependencyParser(DependencyParser):
     spaCy's own code.
     """
 
-    _read: Optional[tuple[object, Actions]] = None
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+        """Build the component as spaCy's DependencyParser."""
+        self._plan = Plan()
+        super().__init__(*args, **kwargs)
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401
         """Parse docs, without setting the parses.
@@ -49,10 +75,10 @@ class BatchDependencyParser(DependencyParser):
         Raises ValueError if the model doesn't have weights for exactly the component's actions.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
-        weights = self._compiled_weights() if any(map(len, docs)) else None
-        if weights is None:
-            return super().predict(docs)
-        return parse(docs, self.tok2vec.predict(docs), weights, self._actions())
+        parser = None
+        if self._is_greedy() and any(map(len, docs)):
+            parser = self._plan.of(self.model, operations(self.model.ops), self._read_parser)
+        return super().predict(docs) if parser is None else parser.parse(docs)
 
     def set_annotations(self, docs: Union[Doc, Iterable[Doc]], parses: Any) -> None:  # noqa: ANN401
         """Set the heads, labels and sentence starts of docs.
@@ -78,44 +104,24 @@ class BatchDependencyParser(DependencyParser):
                 hook(doc)
             begin = end
 
-    def _compiled_weights(self) -> Optional[Weights]:
-        """View the weights for the compiled loop; None where spaCy's code has to predict."""
+    def _is_greedy(self) -> bool:
         lower = self.model.get_ref("lower")
-        if (
-            self.cfg["beam_width"] != 1
-            or lower.get_dim("nF") not in NUM_FEATURES
-            or not lower.has_param("W")
-        ):
+        is_parser = lower.has_param("W") and lower.get_dim("nF") in NUM_FEATURES
+        return is_parser and self.cfg["beam_width"] == 1
+
+    def _read_parser(self, ops: ArrayOps, reading: Reading, model: Model) -> Optional[Parser]:
+        """Read weights and actions; None where spaCy's code has to predict."""
+        if not ops.can_parse:
             return None
-        weights = weights_of(self.model)
-        if not operations(weights.W).can_parse:
-            return None
-        if weights.nO != self.moves.n_moves:  # spaCy's code would read beyond its arrays
+        moves = reading.attribute(self, "moves")
+        for name in ("labels", "n_moves"):  # another object if they were set, or another number
+            reading.attribute(moves, name)
+        weights = weights_of(model, reading)
+        if weights.nO != moves.n_moves:  # spaCy's code would read beyond its arrays
             raise ValueError(
                 f'Component "{self.name}": its model has weights for {weights.nO} actions, but its '
-                f"labels have {self.moves.n_moves}. Add labels with add_label, and load the files "
-                "of one pipeline."
+                f"labels have {moves.n_moves}. Add labels with add_label, and load the files of "
+                "one pipeline."
             )
-        return weights
-
-    def _actions(self) -> Actions:
-        """List the actions, and cache the list until they change."""
-        labels = self.moves.labels  # a new object if they were set anew
-        cached = self._read
-        if cached is None or cached[0] is not labels or len(cached[1].kinds) != self.moves.n_moves:
-            self._read = cached = (labels, read_actions(self.moves))
-        return cached[1]
-
-
-def parse(docs: list[Doc], X: numpy.ndarray, weights: Weights, actions: Actions) -> Parses:
-    """Parse docs with the vectors X (N, nI), N > 0, by compiled kernels.
-
-    Heads and labels that docs have already stay where the parser adds no arc, and so do sentence
-    starts, as in spaCy's parser.
-    """
-    X = numpy.require(X, "float32", ["C", "A"])
-    arrays = [doc.to_array(_ATTRS) for doc in docs]
-    attrs = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
-    lengths = numpy.array(list(map(len, docs)), dtype="int64")
-    parses = operations(X).parse(X, weights, actions, attrs, lengths)
-    return Parses(*parses, lengths.cumsum())
+        compiled = ops.parser(weights, read_actions(moves))
+        return Parser(ops, compiled, vectors_of(model, reading))

@@ -149,7 +149,8 @@ def test_encoders(draw: Draw) -> None:
             Y, _ = operations(OPS).window_maxout(Y, layer, maxout.Docs(lengths, before, after, pad))
     for name in COMPILED:
         with using_kernels(name):
-            found = operations(OPS).encode(X, layers, lengths, pad=pad)
+            ops = operations(OPS)
+            found = ops.encode(X, ops.encoder(layers, pad=pad), lengths)
         assert_allclose(found, Y[int(pad) :], atol=2e-2, rtol=2e-2, err_msg=name)
 
 
@@ -222,7 +223,7 @@ def test_hashed_columns(draw: Draw) -> None:
             found = [numpy.zeros_like(table) for table in tables]
             operations(OPS).backprop_hash_embed(found, hashed, rows, d_vectors)
             Y = numpy.empty_like(mixed)
-            kernels.mix(ids, tables, hashed, mix, 0, U, Y)
+            kernels.Mixer(tables, hashed, mix).mix(ids, 0, U, Y)
         assert_allclose(vectors, numpy.hstack(expected), atol=1e-4, err_msg=name)
         assert_allclose(Y, mixed, atol=2e-2, rtol=2e-2, err_msg=name)
         for gradient, twin in zip(found, gradients, strict=True):
@@ -310,7 +311,7 @@ def test_greedy_parsers(draw: Draw) -> None:
         results = (numpy.empty(N, dtype) for dtype in ("int64", "uint64", "uint8"))
         heads, deps, is_decorated = results
         with using_kernels(name):
-            kernels.parse(X, weights, actions, attrs, lengths, heads, deps, is_decorated)
+            kernels.Parser(weights, actions).parse(X, attrs, lengths, heads, deps, is_decorated)
         found.append((heads, deps, is_decorated))
     heads = found[0][0] + numpy.arange(N)
     begins = numpy.repeat(lengths.cumsum() - lengths, lengths)

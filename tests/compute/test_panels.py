@@ -86,7 +86,8 @@ def test_encoders_do_not_depend_on_threads(lengths: list[int], pad: bool) -> Non
     X, results = draw(rng, sum(lengths), 40), []
     for threads in (1, 2, 5):
         former = set_threads(threads)
-        results.append(operations(X).encode(X, layers, numpy.array(lengths), pad=pad))
+        ops = operations(X)
+        results.append(ops.encode(X, ops.encoder(layers, pad=pad), numpy.array(lengths)))
         set_threads(former)
     for result in results[1:]:
         assert_array_equal(result, results[0])
@@ -104,7 +105,9 @@ def test_encoders_equal_their_layers(rows: int) -> None:
     with using_kernels("none"):
         for layer in layers:
             expected, _ = operations(X).window_maxout(expected, layer, Docs(lengths))
-    assert_allclose(operations(X).encode(X, layers, lengths, pad=False), expected, atol=1e-4)
+    ops = operations(X)
+    found = ops.encode(X, ops.encoder(layers, pad=False), lengths)
+    assert_allclose(found, expected, atol=1e-4)
 
 
 def test_all_processes_choose_the_same_kernels() -> None:

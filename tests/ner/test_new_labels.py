@@ -33,7 +33,7 @@ def recognizer(factory: str) -> tuple[Language, Any]:
 
 def add_meanwhile(pipe: Any) -> None:
     """Add a label in another thread whenever vectors of tokens are predicted."""
-    tok2vec = pipe.model.get_ref("tok2vec")
+    tok2vec = pipe.model.get_ref("tok2vec").layers[0]
     forward = tok2vec._func
 
     def interrupted(model: object, docs: list[Doc], is_train: bool) -> object:

@@ -17,11 +17,16 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 
 from ...common.checks import check_whole
 from ...common.files import reading
+from ...common.types import Array
+from ...compute.array_ops import ArrayOps
+from ...compute.ops import operations
+from ...compute.plans import Plan, Reading
 from ..biluo import Entities, as_entities
 from ..docs import (
     KeysOfDocs,
     entities_at,
     entity_keys,
+    has_entities,
     set_entities,
     spans_of,
 )
@@ -34,9 +39,18 @@ from .probabilities import (
     set_span_probabilities,
     span_probabilities,
 )
-from .rules import Actions, read_actions, read_attributes, rules_of
+from .rules import Actions, TokenAttributes, read_actions, read_attributes, rules_of
 from .settings import Settings, without_beam
-from .states import Batch, Weights, find_entities, read_batch, weights_of
+from .states import (
+    NUM_FEATURES,
+    Batch,
+    Vectors,
+    Weights,
+    find_entities,
+    read_batch,
+    vectors_of,
+    weights_of,
+)
 from .training import has_gold, learn, prepare
 
 
@@ -51,6 +65,32 @@ class Prediction(NamedTuple):
     entities: Entities
     labels: Sequence[str]
     probabilities: Optional[SpanProbabilities] = None
+
+
+class Recognizer(NamedTuple):
+    """What the component predicts with, at one moment.
+
+    compiled: The weights and actions as kernels read them; None without kernels.
+    vectors: The layers before `lower`.
+    """
+
+    weights: Weights
+    actions: Actions
+    compiled: Any
+    vectors: Vectors
+
+
+class Inputs(NamedTuple):
+    """The attributes of docs, and the vectors X (N, nI) of their tokens."""
+
+    ops: ArrayOps
+    tokens: TokenAttributes
+    X: Array
+
+    def find(self, compiled: Any) -> Optional[Entities]:  # noqa: ANN401
+        """Find the entities by kernels; None without kernels, or for docs that have entities."""
+        spans = self.ops.find_entities(self.X, compiled, *self.tokens)
+        return None if spans is None else Entities(*spans)
 
 
 class BatchEntityRecognizer(WithSettings, EntityRecognizer):
@@ -99,7 +139,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     ) -> None:
         """Check the settings, and keep them."""
         self.name = name
-        self.label_lock = LabelLock()
+        self.label_lock, self._plan = LabelLock(), Plan()
         check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
         self.settings = Settings(**settings)
         super().__init__(
@@ -131,16 +171,25 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 self._keep_labels()
                 return super().predict(docs)
         asks = settings.spans_key is not None
-        batch = self._compute(docs, finite=asks or settings.decoder == "best")
+        if not any(map(len, docs)):
+            none, probabilities = as_entities([]), None
+            if asks:
+                probabilities = SpanProbabilities([{} for _ in docs], none, numpy.zeros(len(docs)))
+            return Prediction(none, self._recognizer().actions.labels, probabilities)
+        inputs = self._read_inputs(docs)
+        if settings.decoder == "greedy" and not asks:
+            recognizer = self._recognizer()
+            entities = inputs.find(recognizer.compiled)
+            if entities is not None:
+                return Prediction(entities, recognizer.actions.labels)
+        batch = self._compute(docs, inputs, finite=asks or settings.decoder == "best")
         entities = self._find(batch)
-        probabilities = None
-        if asks and batch is None:
-            probabilities = SpanProbabilities([{} for _ in docs], entities, numpy.zeros(len(docs)))
-        elif asks and batch is not None:
-            probabilities = span_probabilities(
-                docs, batch, entities, settings.temperature, settings.candidates_above
-            )
-        return Prediction(entities, self._labels_of(batch), probabilities)
+        if not asks:
+            return Prediction(entities, batch.actions.labels)
+        probabilities = span_probabilities(
+            docs, batch, entities, settings.temperature, settings.candidates_above
+        )
+        return Prediction(entities, batch.actions.labels, probabilities)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -159,11 +208,13 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 f"{self.cfg['beam_width']}. A beam has no exact probabilities. "
                 f"{without_beam(self.name)}."
             )
-        batch = self._compute(docs, finite=True)
-        labels = self._labels_of(batch)
-        entities = self._find(batch) if keys is None else entities_at(docs, keys, labels)
-        if batch is None:
+        if not any(map(len, docs)):
+            if keys is not None:
+                entities_at(docs, keys, self._recognizer().actions.labels)  # checks them
             return SpanScores([], lambda temperature: numpy.zeros(0))
+        batch = self._compute(docs, self._read_inputs(docs), finite=True)
+        labels = batch.actions.labels
+        entities = self._find(batch) if keys is None else entities_at(docs, keys, labels)
         probabilities = partial(entity_probabilities, batch, entities)
         return SpanScores(entity_keys(docs, entities, labels), probabilities)
 
@@ -177,7 +228,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             return
         new = spans_of(docs, prediction.entities, prediction.labels)
         for doc, spans in zip(docs, new, strict=True):
-            for span in spans:  # existing entities keep their ids
+            for span in spans if has_entities(doc) else ():  # existing entities keep their ids
                 span.kb_id = doc[span.start].ent_kb_id
             set_entities(doc, spans)
         probabilities = prediction.probabilities
@@ -235,7 +286,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             )
             return losses
         cut_size = self.cfg["update_with_oracle_cut_size"]
-        self._weights()  # for all actions
+        self._resize_weights()
         gold, parts = prepare(examples, self._actions(), key, cut_size)
         if len(parts.begins):
             set_dropout_rate(self.model, drop)
@@ -267,7 +318,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 self._resize()
                 self.model.from_bytes((path / "model").read_bytes())
                 if self.model.get_ref("lower").has_param("W"):  # not before it's initialized
-                    self._weights()
+                    self._resize_weights()
         return self
 
     @property
@@ -276,26 +327,25 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         with self.label_lock:
             return tuple(sorted(self._actions().labels))
 
-    def _find(self, batch: Optional[Batch]) -> Entities:
-        if batch is None:
-            return as_entities([])
-        if self.decoder == "best":
-            return find_best(batch, self.temperature)
-        return find_entities(batch)
+    def _find(self, batch: Batch) -> Entities:
+        return (
+            find_best(batch, self.temperature) if self.decoder == "best" else find_entities(batch)
+        )
 
-    def _compute(self, docs: list[Doc], *, finite: bool) -> Optional[Batch]:
-        """Compute the inputs of scores; None for docs without tokens.
+    def _read_inputs(self, docs: list[Doc]) -> "Inputs":
+        """Read the attributes of docs with tokens, and compute their vectors."""
+        ops = operations(self.model.ops)
+        return Inputs(ops, read_attributes(docs), self._recognizer().vectors.predict(ops, docs))
+
+    def _compute(self, docs: list[Doc], inputs: "Inputs", *, finite: bool) -> Batch:
+        """Compute what scores are made of.
 
         finite (bool): Whether to check that the numbers are finite, as probabilities need.
         """
-        if not any(map(len, docs)):
-            return None
-        tokens = read_attributes(docs)
-        X = self.tok2vec.predict(docs)
         with self.label_lock:
-            self._add_labels(tokens.ent_type, docs)
-            actions, weights = self._actions(), self._weights()
-        batch = read_batch(self.name, weights, X, rules_of(tokens, actions), actions)
+            self._add_labels(inputs.tokens.table[:, 3], docs)
+            weights, actions, *_ = self._recognizer()
+        batch = read_batch(weights, inputs.X, rules_of(inputs.tokens, actions), actions)
         if finite and not are_finite([batch.X, *batch.weights.arrays]):
             what = "the vectors of tokens, or the weights,"
             raise not_finite(self.name, what, "no entity has a probability")
@@ -311,17 +361,24 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             if not numpy.isin(present[present != 0], self._actions().complete, kind="sort").all():
                 self._ensure_labels_are_added(docs)
 
-    def _labels_of(self, batch: Optional[Batch]) -> Sequence[str]:
-        """Return the labels that a batch was computed with."""
-        if batch is not None:
-            return batch.actions.labels
+    def _recognizer(self) -> Recognizer:
+        """Return the actions, and the weights for exactly these."""
+        return self._plan.of(self.model, operations(self.model.ops), self._read_recognizer)
+
+    def _read_recognizer(self, ops: ArrayOps, reading: Reading, model: Model) -> Recognizer:
         with self.label_lock:
-            return self._actions().labels
+            self._resize_weights()
+            moves = reading.attribute(self, "moves")
+            for name in ("labels", "n_moves"):  # another object if they were set, or another number
+                reading.attribute(moves, name)
+            weights, actions = weights_of(model, reading), self._actions()
+        compiled = ops.recognizer(weights, actions)
+        return Recognizer(weights, actions, compiled, vectors_of(model, reading))
 
-    def _weights(self) -> Weights:
-        """Return the parameters, with weights of 0 for actions that were added to `moves` alone.
+    def _resize_weights(self) -> None:
+        """Add weights of 0 for actions that were added to `moves` alone.
 
-        Raises ValueError if there are weights for other actions.
+        Raises ValueError if there are weights for other actions, or for other features.
         """
         weights = weights_of(self.model)
         if weights.nO < self.moves.n_moves:
@@ -333,7 +390,12 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 f"labels have {self.moves.n_moves}. Add labels with add_label, and load the files "
                 "of one pipeline."
             )
-        return weights
+        if len(weights.W) not in NUM_FEATURES:
+            raise ValueError(
+                f'Component "{self.name}": expected a model that scores states by 3 or 6 tokens, '
+                f'was one with {len(weights.W)}. Set state_type to "ner" in '
+                f"[components.{self.name}.model], and train it anew, or take spaCy's ner."
+            )
 
     def _keep_labels(self) -> None:
         """Keep the texts of labels, which the `nlp.memory_zone` of their doc would forget."""

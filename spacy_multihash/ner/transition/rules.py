@@ -32,6 +32,7 @@ NO_ACTION = -1
 ANY_LABEL, NO_LABEL = -1, -2
 
 _KINDS = "BILU"
+_ATTRS = [SENT_START, IS_SPACE, ENT_IOB, ENT_TYPE]
 # The rules of tokens without annotation, by rows of `Rules.table`. The columns are for most tokens,
 # whitespace, the last token of a sentence, and whitespace as the last token.
 _FREE = numpy.array(
@@ -128,15 +129,13 @@ def read_actions(moves: TransitionSystem) -> Actions:
 
 
 class TokenAttributes(NamedTuple):
-    """Attributes that rules depend on, of the N tokens of D docs, (N,) uint64 each.
+    """Attributes that rules depend on, of the N tokens of D docs.
 
+    table (N, 4) uint64: SENT_START, IS_SPACE, ENT_IOB and ENT_TYPE.
     lengths (D,) int64: How many tokens each doc has.
     """
 
-    sent_start: numpy.ndarray
-    is_space: numpy.ndarray
-    ent_iob: numpy.ndarray
-    ent_type: numpy.ndarray
+    table: numpy.ndarray
     lengths: numpy.ndarray
 
     @property
@@ -147,10 +146,9 @@ class TokenAttributes(NamedTuple):
 
 def read_attributes(docs: Sequence[Doc]) -> TokenAttributes:
     """Read the attributes of all tokens of docs."""
-    arrays = [doc.to_array([SENT_START, IS_SPACE, ENT_IOB, ENT_TYPE]) for doc in docs]
-    lengths = numpy.array([len(array) for array in arrays])
-    starts, spaces, iob, types = (arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)).T
-    return TokenAttributes(starts, spaces, iob, types, lengths)
+    arrays = [doc.to_array(_ATTRS) for doc in docs]
+    lengths = numpy.array([*map(len, arrays)], dtype="int64")
+    return TokenAttributes(arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths)
 
 
 class Rules(NamedTuple):
@@ -182,23 +180,21 @@ class Steps(NamedTuple):
 
 def rules_of(tokens: TokenAttributes, actions: Actions) -> Rules:
     """Make rules of N >= 1 tokens."""
-    stops = numpy.empty(len(tokens.is_space), dtype=bool)
-    numpy.equal(tokens.sent_start[1:], 1, out=stops[:-1])
+    starts, spaces, iob, _ = tokens.table.T
+    stops = numpy.append(starts[1:] == 1, True)
     stops[tokens.lasts] = True
     doc_ends = tokens.lengths.cumsum()
-    if tokens.ent_iob.any():
+    if iob.any():
         return Rules(_with_entities(tokens, stops, actions), doc_ends)
-    kinds = tokens.is_space.view("int64") + stops
-    kinds += stops
-    return Rules(_FREE.take(kinds, axis=1), doc_ends)
+    return Rules(_FREE.take(spaces.astype("int64") + 2 * stops, axis=1), doc_ends)
 
 
 def _with_entities(
     tokens: TokenAttributes, stops: numpy.ndarray, actions: Actions
 ) -> numpy.ndarray:
     """Return the table of rules if some tokens are in entities, blocked or outside."""
-    iob, labels = tokens.ent_iob, actions.numbers_of(tokens.ent_type)
-    space = tokens.is_space.astype(bool)
+    _, spaces, iob, types = tokens.table.T
+    space, labels = spaces.astype(bool), actions.numbers_of(types)
     last = numpy.zeros(len(iob), dtype=bool)
     last[tokens.lasts] = True
     following = numpy.append(iob[1:], IOB_MISSING)
@@ -217,7 +213,7 @@ def _with_entities(
             numpy.where(no_I, NO_LABEL, own_I),
             numpy.where(next_inside, NO_LABEL, own_I),
             ~begins & ~inside,
-            begins & (tokens.ent_type == 0),
+            begins & (types == 0),
         ]
     )
 

@@ -18,13 +18,18 @@ and has a fallback here for machines without it. It runs on the host: a state ne
 the next state waits for them.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional, cast
 
 import numpy
+from spacy.tokens import Doc
 from thinc.api import Model, get_array_module, to_numpy
 
+from ...common.nodes import LINEAR
 from ...common.types import Array
+from ...compute.array_ops import ArrayOps
 from ...compute.ops import operations
+from ...compute.plans import READING, Reading
 from ..biluo import Entities, as_entities
 from .rules import ANY_LABEL, NO_ACTION, NO_LABEL, Actions, Rules, valid_inside, valid_outside
 
@@ -106,18 +111,8 @@ class States(NamedTuple):
 # Vectors and weights
 
 
-def read_batch(component: str, weights: Weights, X: Array, rules: Rules, actions: Actions) -> Batch:
-    """Bring vectors and parameters to the host, in one copy from a GPU.
-
-    Raises ValueError unless a parser_model scores states by 3 or 6 tokens, as in `ner`.
-    """
-    nF = len(weights.W)
-    if nF not in NUM_FEATURES:
-        raise ValueError(
-            f'Component "{component}": expected a model that scores states by 3 or 6 tokens, was '
-            f'one with {nF}. Set state_type to "ner" in [components.{component}.model], and train '
-            "it anew, or take spaCy's ner."
-        )
+def read_batch(weights: Weights, X: Array, rules: Rules, actions: Actions) -> Batch:
+    """Bring vectors and parameters to the host, in one copy from a GPU."""
     xp = get_array_module(X)
     if xp is numpy:
         return Batch(numpy.require(X, "float32", ["C", "A"]), weights, rules, actions)
@@ -129,20 +124,50 @@ def read_batch(component: str, weights: Weights, X: Array, rules: Rules, actions
     return Batch(X, Weights(W, b, pad, upper, upper_b, *weights[5:]), rules, actions)
 
 
-def weights_of(model: Model) -> Weights:
+def weights_of(model: Model, reading: Reading = READING) -> Weights:
     """View the parameters of a parser_model. spaCy keeps `upper` on the host."""
-    lower = model.get_ref("lower")
-    W, b, pad = (cast(Array, lower.get_param(name)) for name in ("W", "b", "pad"))
+    lower = cast(Model, reading.ref(model, "lower"))
+    W, b, pad = (reading.param(lower, name) for name in ("W", "b", "pad"))
     nF, nH, nP, nI = W.shape
     upper = upper_b = unseen = None
-    if model.attrs["has_upper"]:
-        last = model.get_ref("upper")
-        upper, upper_b = cast(Array, last.get_param("W")), cast(Array, last.get_param("b"))
-    if model.attrs["unseen_classes"]:
+    if reading.attr(model, "has_upper"):
+        last = cast(Model, reading.ref(model, "upper"))
+        upper, upper_b = reading.param(last, "W"), reading.param(last, "b")
+    unseen_classes = reading.attr(model, "unseen_classes")
+    if unseen_classes:
         unseen = numpy.zeros(nH if upper is None else len(upper), dtype=bool)
-        unseen[list(model.attrs["unseen_classes"])] = True
+        unseen[list(unseen_classes)] = True
     pads = pad.reshape(nF, -1)
     return Weights(W.reshape(nF, nH * nP, nI), b.reshape(-1), pads, upper, upper_b, nP, unseen)
+
+
+class Vectors(NamedTuple):
+    """The layers of a parser_model's `tok2vec`, as spaCy builds them.
+
+    tok2vec: Docs to vectors of tokens.
+    W (nI, width), b (nI,): The linear layer after it; None for other layers, which `tok2vec` has.
+    """
+
+    tok2vec: Model
+    W: Optional[Array]
+    b: Optional[Array]
+
+    def predict(self, ops: ArrayOps, docs: Sequence[Doc]) -> Array:
+        """Return the vectors of all tokens of docs, (N, nI) float32."""
+        computed = self.tok2vec.predict(docs)
+        if self.W is None:
+            return cast(Array, computed)
+        X = computed[0] if len(computed) == 1 else ops.xp.concatenate(computed)
+        return cast(Array, ops.affine(X, cast(Any, self.W), cast(Any, self.b)))
+
+
+def vectors_of(model: Model, reading: Reading) -> Vectors:
+    """View the layers of a parser_model's `tok2vec`."""
+    tok2vec = cast(Model, reading.ref(model, "tok2vec"))
+    layers = reading.layers(tok2vec)
+    if [layer.name for layer in layers[1:]] != ["list2array", LINEAR]:
+        return Vectors(tok2vec, None, None)
+    return Vectors(layers[0], *(reading.param(layers[2], name) for name in ("W", "b")))
 
 
 # Scores

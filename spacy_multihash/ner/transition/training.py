@@ -238,7 +238,7 @@ def learn(
     """
     X, backprop = model.get_ref("tok2vec").begin_update(docs)
     own = weights_of(model)
-    batch = read_batch(component, own, X, gold.rules, gold.actions)
+    batch = read_batch(own, X, gold.rules, gold.actions)
     xp = get_array_module(X)
     W, b, pad, upper_W, upper_b = (
         None if array is None else xp.asarray(array) for array in own[:5]

@@ -1,0 +1,89 @@
+"""Plans: what the prediction of a layer reads from its nodes, kept from call to call.
+
+Reading thirty parameters through thinc, and checking their shapes, takes longer than computing a
+short text. So a layer reads them through a `Reading`, which notes where each was, and keeps what it
+made of them. The next call compares identities, in about a microsecond, and reads anew if a
+parameter, an attribute or a layer is another object. A parameter that's changed in place is the
+same object, and the plan has its array, not a copy.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Optional
+
+from thinc.api import Model
+
+from ..common.types import Array
+from .array_ops import ArrayOps
+from .dispatch import kernels
+
+
+class Reading:
+    """Read from the nodes of a model, without notes. kernels.pyx has one that takes notes."""
+
+    def attribute(self, owner: object, name: str) -> Any:  # noqa: ANN401
+        """Read an attribute of an object."""
+        return getattr(owner, name)
+
+    def param(self, node: Model, name: str) -> Array:
+        """Read a parameter. Raises KeyError if the node lacks it, or if it isn't set."""
+        return node.get_param(name)
+
+    def attr(self, node: Model, name: str) -> Any:  # noqa: ANN401
+        """Read an entry of `node.attrs`."""
+        return node.attrs[name]
+
+    def ref(self, node: Model, name: str) -> Optional[Model]:
+        """Read a reference to another node."""
+        return node.maybe_get_ref(name)
+
+    def layers(self, node: Model) -> list[Model]:
+        """Read the layers of a node."""
+        return node.layers
+
+
+READING = Reading()
+
+
+class _Kept(NamedTuple):
+    model: Model
+    ops: ArrayOps
+    reading: Any
+    made: Any
+
+
+class Plan:
+    """Keep what was made from a model, for one layer. A copy, or a pickle, keeps nothing.
+
+    Threads may share it: each works with what it got, and the last one to read keeps its own.
+    """
+
+    def __init__(self) -> None:
+        """Keep nothing yet."""
+        self._kept: Optional[_Kept] = None
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        """Copy and pickle as a new plan."""
+        return Plan, ()
+
+    def of(
+        self, model: Model, ops: ArrayOps, make: Callable[[ArrayOps, Reading, Model], Any]
+    ) -> Any:  # noqa: ANN401 (what `make` returns)
+        """Return what `make` makes from a model, now or before.
+
+        make (Callable): Takes the operations, a reading and the model. It must read everything that
+            may change through the reading.
+        """
+        kept = self._kept
+        if (
+            kept is not None
+            and kept.model is model
+            and kept.ops is ops
+            and kept.reading.is_current()
+        ):
+            return kept.made
+        if not ops.is_compiled:
+            return make(ops, READING, model)
+        reading = kernels.Reading()
+        made = make(ops, reading, model)
+        self._kept = _Kept(model, ops, reading, made)
+        return made
