@@ -1458,7 +1458,7 @@ cdef class Reading:
         """Read a parameter. Raises KeyError if the node lacks it, or if it isn't set."""
         node.get_param(name)
         server = self.attribute(node, "_params")
-        self.is_remote |= server.proxy is not None
+        self.is_remote |= self.attribute(server, "proxy") is not None
         self.of_dict(self.attribute(node, "_has_params"), name)
         key = self.attribute(node, "id"), name
         return self.of_dict(self.attribute(server, "_params"), key)

@@ -345,7 +345,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         with self.label_lock:
             labels, transitions = self.labels, self._transitions()
             unseen = [labels.index(label) for label in self.cfg.get(_UNSEEN, [])]
-        nO = len(tag_names(labels))
+        nO = 1 + 4 * len(labels)
         scores = self.model.predict(docs)[-1]
         if scores.shape[1] != nO:
             scores = scores[:, columns_after_adding(nO, scores.shape[1])]

@@ -76,8 +76,8 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     scores (N, nO) float32 -> tags (N,) int64.
     """
     # No entity continues into the next sentence
-    lengths = numpy.diff(constraints.begins, append=len(scores))
-    return _viterbi(scores, lengths, None, constraints)
+    begins = constraints.begins
+    return _viterbi(scores, numpy.append(begins[1:], len(scores)) - begins, None, constraints)
 
 
 def decode_crf(

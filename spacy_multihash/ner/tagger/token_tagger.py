@@ -1,7 +1,7 @@
 """Score the tags of each token, after each pass of an encoder, and add tags later."""
 
 from collections.abc import Callable
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 from thinc.api import Linear, Model
 from thinc.types import Floats2d, Floats3d
@@ -9,6 +9,7 @@ from thinc.util import ArrayInfo
 
 from ...common.nodes import Pinned, bound, forget_weights, no_backprop
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
+from ...compute.ops import operations
 from ...encode.docs import split_docs
 from ...encode.iterated_dilated_encoder import NAME as DILATED
 from ...encode.iterated_dilated_encoder import begin_passes
@@ -66,12 +67,13 @@ def forward(
 ) -> tuple[Floats3d, Callable]:
     """Encode the docs, and score all tokens of all passes in one product."""
     tok2vec, output = model.layers
-    backprop_vectors: _Backprop = no_backprop(NAME)
     if not is_train:
         vectors = _join(model, tok2vec.predict(docs))
-    else:
-        begin = _begin_passes if every_pass and _has_passes(tok2vec) else _begin_result
-        vectors, backprop_vectors = begin(model, docs)
+        W, b = (cast(Any, output.get_param(name)) for name in ("W", "b"))
+        scores = cast(Array, operations(model.ops).affine(cast(Any, vectors), W, b))
+        return cast(Floats3d, scores[None]), no_backprop(NAME)
+    begin = _begin_passes if every_pass and _has_passes(tok2vec) else _begin_result
+    vectors, backprop_vectors = begin(model, docs)
     P, N, W = vectors.shape
     nO = output.get_dim("nO")
     scores, backprop_scores = output(model.ops.reshape2f(vectors, P * N, W), is_train)
@@ -131,13 +133,14 @@ def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _B
 def _begin_result(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
     """Begin an update from the vectors of all tokens, (1, N, W)."""
     Ys, backprop = model.layers[0].begin_update(docs)
-    return _join(model, Ys), lambda d_passes: backprop(split_docs(d_passes[0], Ys))
+    return _join(model, Ys)[None], lambda d_passes: backprop(split_docs(d_passes[0], Ys))
 
 
-def _join(model: TokenTagger, Ys: list[Floats2d]) -> Floats3d:
+def _join(model: TokenTagger, Ys: list[Floats2d]) -> Array:
+    if len(Ys) == 1:
+        return cast(Array, Ys[0])
     width = model.layers[1].get_dim("nI")
-    Y = model.ops.xp.concatenate([model.ops.alloc2f(0, width), *Ys])
-    return model.ops.reshape3f(Y, 1, len(Y), width)
+    return model.ops.xp.concatenate([model.ops.alloc2f(0, width), *Ys])
 
 
 def resize_output(model: TokenTagger, new_nO: int) -> TokenTagger:

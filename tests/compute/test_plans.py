@@ -1,0 +1,263 @@
+"""Plans are never stale: whatever changes in a model, the next prediction has it."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import spacy
+from numpy.testing import assert_allclose
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+from thinc.api import Adam, Model
+
+from spacy_multihash.common.nodes import find_nodes, forget_weights
+from spacy_multihash.compute.dispatch import NONE, kernels
+from tests.helpers.kernels import using_kernels
+from tests.helpers.recognizers import trained
+
+pytestmark = pytest.mark.skipif(kernels is None, reason="installed without a compiler")
+
+TEXT = "Anna met Bob in Rome . They like Oslo and Anna left Bob ."
+FACTORIES = ("batch_ner", "tagger_ner")
+MAXOUT_WINDOWS, DILATED = (
+    {"@architectures": "spacy-multihash.MaxoutWindowEncoder.v1", "width": 8, "depth": 2}
+    | {"window_size": 1, "maxout_pieces": 2},
+    {"@architectures": "spacy-multihash.IteratedDilatedEncoder.v1", "width": 8, "repeats": 2}
+    | {"dilations": [1, 2], "window_size": 1, "share": False, "residual": True, "normalize": True},
+)
+
+
+def pipeline(factory: str, encode: dict[str, Any]) -> Language:
+    embed = {"@architectures": "spacy-multihash.MultiHashEmbed.v1", "width": 8}
+    embed |= {"attrs": ["NORM", "SHAPE"], "rows": [50, 20], "include_static_vectors": False}
+    tok2vec = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+    return trained(factory, {"model": {"tok2vec": tok2vec}})
+
+
+def numbers(nlp: Language) -> list[numpy.ndarray]:
+    """Compute the vectors of tokens, and what the recognizer makes of them."""
+    pipe: Any = nlp.get_pipe(nlp.pipe_names[0])
+    doc = nlp.make_doc(TEXT)
+    spans = pipe.score_spans([doc], [[(i, i + 1, pipe.labels[-1]) for i in range(len(doc))]])
+    tok2vec = pipe.model.get_ref("tok2vec").predict([doc])
+    labels = [ent.label for ent in pipe(nlp.make_doc(TEXT)).ents]
+    return [numpy.concatenate([*tok2vec]), spans.probabilities(1.0), numpy.array(labels)]
+
+
+def assert_current(nlp: Language) -> list[numpy.ndarray]:
+    """Compare with array code, which keeps nothing."""
+    found = numbers(nlp)
+    with using_kernels(NONE):
+        expected = numbers(nlp)
+    for one, other in zip(found, expected, strict=True):
+        assert_allclose(one, other, atol=1e-4)
+    return found
+
+
+def nodes_of(nlp: Language) -> list[Model]:
+    model: Any = nlp.get_pipe(nlp.pipe_names[0]).model  # type: ignore[attr-defined]
+    return [node for node in model.walk() if any(map(node.has_param, node.param_names))]
+
+
+def change_in_place(nlp: Language) -> None:
+    for node in nodes_of(nlp):
+        for name in node.param_names:
+            array: Any = node.get_param(name)
+            array *= -1.5
+
+
+def set_others(nlp: Language) -> None:
+    for node in nodes_of(nlp):
+        for name in node.param_names:
+            node.set_param(name, node.get_param(name) * numpy.float32(-1.5))
+
+
+def load_others(nlp: Language) -> None:
+    name = nlp.pipe_names[0]
+    pipe: Any = copy.deepcopy(nlp.get_pipe(name))
+    for node in pipe.model.walk():
+        for param in node.param_names:
+            if node.has_param(param):
+                node.set_param(param, node.get_param(param) * numpy.float32(-1.5))
+    nlp.get_pipe(name).from_bytes(pipe.to_bytes())  # type: ignore[attr-defined]
+
+
+def step(nlp: Language) -> None:
+    doc = nlp.make_doc(TEXT)
+    example = Example.from_dict(doc, {"entities": [(9, 12, nlp.pipe_labels[nlp.pipe_names[0]][0])]})
+    nlp.update([example], sgd=Adam(0.5), drop=0.0)
+
+
+def add_labels(nlp: Language) -> None:
+    pipe: Any = nlp.get_pipe(nlp.pipe_names[0])
+    for number in range(3):
+        pipe.add_label(f"NEW{number}")
+    step(nlp)
+
+
+def give_other_memory(nlp: Language) -> None:
+    for node in nodes_of(nlp):
+        for name in node.param_names:
+            array: Any = node.get_param(name)
+            shape = array.shape
+            array.resize(array.size + 10**6, refcheck=False)
+            array.resize(array.size - 10**6, refcheck=False)
+            array.shape = shape
+            array *= -1.5
+
+
+def swap_layers(nlp: Language) -> None:
+    names = ("maxout_window_encoder", "iterated_dilated_encoder")
+    (encode,) = [node for node in nodes_and_parents(nlp) if node.name in names]
+    first = encode.layers[0]
+    other = first.copy()
+    encode.layers[0] = other
+    for name in other.param_names:
+        other.set_param(name, first.get_param(name) * numpy.float32(-1.5))
+
+
+def swap_embedding(nlp: Language) -> None:
+    (columns,) = [node for node in nodes_and_parents(nlp) if node.name == "multi_embed"]
+    other = columns.layers[0].copy()
+    columns.layers[0] = other
+    (table,) = find_nodes(other, "table_embed")
+    table.set_param("E", table.get_param("E") * numpy.float32(-1.5))
+
+
+def give_new_ids(nlp: Language) -> None:
+    for node in nodes_of(nlp):
+        kept = {name: node.get_param(name) for name in node.param_names}
+        forget_weights(node)
+        for name, array in kept.items():
+            node.set_param(name, array * numpy.float32(-1.5))
+
+
+def nodes_and_parents(nlp: Language) -> list[Model]:
+    return [*nlp.get_pipe(nlp.pipe_names[0]).model.walk()]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_in_place,
+        set_others,
+        load_others,
+        step,
+        add_labels,
+        give_other_memory,
+        swap_layers,
+        swap_embedding,
+        give_new_ids,
+    ],
+)
+@pytest.mark.parametrize("encode", [MAXOUT_WINDOWS, DILATED], ids=["windows", "dilated"])
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_the_next_prediction_has_every_change(
+    factory: str, encode: dict[str, Any], change: Callable[[Language], None]
+) -> None:
+    nlp = pipeline(factory, encode)
+    before = assert_current(nlp)
+    change(nlp)
+    after = assert_current(nlp)
+    assert numpy.abs(before[0] - after[0]).max() > 1e-3
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_averages_are_used_and_given_back(factory: str) -> None:
+    nlp = pipeline(factory, MAXOUT_WINDOWS)
+    before = assert_current(nlp)
+    averages = {
+        (node.id, name): node.get_param(name) * numpy.float32(-1.5)
+        for node in nodes_of(nlp)
+        for name in node.param_names
+    }
+    with nlp.use_params(averages):
+        within = assert_current(nlp)
+    after = assert_current(nlp)
+    assert numpy.abs(before[0] - within[0]).max() > 1e-3
+    for one, other in zip(before, after, strict=True):
+        assert_allclose(one, other)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))])
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_copies_have_plans_of_their_own(factory: str, copied: Callable) -> None:
+    nlp = pipeline(factory, MAXOUT_WINDOWS)
+    before = numbers(nlp)
+    other = copied(nlp)
+    change_in_place(other)
+    assert numpy.abs(assert_current(other)[0] - before[0]).max() > 1e-3
+    for one, same in zip(before, assert_current(nlp), strict=True):
+        assert_allclose(one, same)
+
+
+def test_copies_of_a_model_share_no_plan() -> None:
+    nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
+    tok2vec: Model = nlp.get_pipe("batch_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
+    other, docs = tok2vec.copy(), [nlp.make_doc(TEXT)]
+    for node in other.walk():
+        for name in node.param_names:
+            node.set_param(name, node.get_param(name) * numpy.float32(-1.5))
+    for _ in range(2):
+        assert numpy.abs(tok2vec.predict(docs) - other.predict(docs)).max() > 1e-3
+
+
+def test_removed_weights_are_missed() -> None:
+    nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
+    nlp(TEXT)
+    (table, *_) = [node for node in nodes_of(nlp) if node.name == "table_embed"]
+    table.set_param("E", None)
+    with pytest.raises(ValueError, match="E109"):
+        nlp(TEXT)
+
+
+def test_a_parameter_elsewhere_is_read_each_time() -> None:
+    nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
+    nlp(TEXT)
+
+    class Elsewhere:
+        """Ray's workers keep parameters in another process."""
+
+        asked = 0
+
+        def get_param(self, model_id: int, name: str) -> Any:
+            Elsewhere.asked += 1
+            return kept[model_id, name]
+
+        def set_param(self, model_id: int, name: str, value: Any) -> None:
+            kept[model_id, name] = value
+
+    kept: dict[tuple[int, str], Any] = {}
+    for node in nodes_of(nlp):
+        kept |= node._params._params
+        node._params.proxy = Elsewhere()
+    nlp(TEXT)
+    first = Elsewhere.asked
+    nlp(TEXT)
+    assert first > 0 and Elsewhere.asked == 2 * first
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gpu")
+def test_models_move_to_a_gpu_and_back() -> None:
+    nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
+    model: Model = nlp.get_pipe("batch_ner").model  # type: ignore[attr-defined]
+    docs: list[Doc] = [nlp.make_doc(TEXT)]
+    before = model.get_ref("tok2vec").predict(docs)
+    model.to_gpu(0)
+    moved: Any = model.get_ref("tok2vec").predict(docs)
+    assert_allclose(moved.get(), before, atol=1e-4)
+    model.to_cpu()
+    assert_allclose(model.get_ref("tok2vec").predict(docs), before, atol=1e-4)
+
+
+def test_spacy_loads_pipelines_with_plans(tmp_path: Any) -> None:
+    nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
+    expected = numbers(nlp)
+    nlp.to_disk(tmp_path)
+    for one, other in zip(expected, numbers(spacy.load(tmp_path)), strict=True):
+        assert_allclose(one, other)
