@@ -384,10 +384,12 @@ static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, p
         functions[l] = linear_of(layers + l);
         if ((size_t)layers[l].nO > width) width = layers[l].nO;
     }
-    if (pack_all(functions, L, batch, &panels)) goto end;
     for (ptrdiff_t first = 0, d = 0; first < D; first = d) {
         ptrdiff_t n = 0; /* docs to about a run */
         for (d = first; d < D && n < RUN; d++) n += lengths[d];
+        /* If that's all docs, each layer is packed where the one before it was, near the core */
+        const int is_all = first == 0 && d == D;
+        if (first == 0 && !is_all && pack_all(functions, L, batch, &panels)) goto end;
         const size_t floats = (1 + n + 2 * most * (size_t)(d - first)) * width;
         if (2 * floats > size) {
             free(memory);
@@ -407,9 +409,15 @@ static int encode(const Layer *layers, int L, int pad, const int64_t *lengths, p
             docs.after = pad ? (l < L - l ? l : L - l) * window : 0;
             const ptrdiff_t number = pad + n + 2 * docs.after * docs.D;
             const int last = l == L; /* whose row of padding nobody reads */
-            if (compute(layers + l - 1, functions + l - 1, &docs, rows, last ? pad : 0, number, NULL,
+            Linear *f = functions + l - 1;
+            if (is_all && pack_all(f, 1, batch, &panels)) goto end;
+            if (compute(layers + l - 1, f, &docs, rows, last ? pad : 0, number, NULL,
                         last ? Y : after, NULL, NULL, NULL))
                 goto end;
+            if (is_all) {
+                free(panels);
+                panels = NULL;
+            }
             docs.before = docs.after;
             rows = after;
             after = before;
