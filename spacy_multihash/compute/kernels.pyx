@@ -14,6 +14,7 @@ cimport numpy as cnp
 from libc.limits cimport INT_MAX
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INTPTR_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
 
 import numpy
 from thinc.backends import cblas as thinc_cblas
@@ -254,11 +255,6 @@ cdef void *pointer_to(
         f"Layer '{where}': expected {name} as a contiguous {'writable ' if written else ''}array of "
         f"shape {expected} and type {chr(kind)}{size}, got {_describe(array)}."
     )
-
-
-cdef size_t address_of(cnp.ndarray array) noexcept:
-    """Return where the numbers of an array are, to compare and not to read."""
-    return <size_t>cnp.PyArray_DATA(array)
 
 
 def _describe(array):
@@ -632,12 +628,12 @@ cdef class Recognizer:
         run(&m, &d)
         return *visited, layer, pieces
 
-    def find(self, X, attrs, ends, ptrdiff_t batch):
+    def find(self, X, attrs, lengths, ptrdiff_t batch):
         """Find the entities of docs without any, by their tokens' attributes: (3, E) int64.
 
         X (N, nI) float32: The vectors of tokens.
         attrs (N, 4) uint64: SENT_START, IS_SPACE, ENT_IOB and ENT_TYPE.
-        ends (D,) int64: Where the docs end.
+        lengths (D,) int64: How many tokens each doc has.
         batch: The number of tokens of the batch that the N tokens are a part of.
 
         Returns None if a token has an entity, is blocked or outside.
@@ -645,28 +641,27 @@ cdef class Recognizer:
         cdef str where = "lower"
         cdef CRecognizer m = self.m
         cdef Decoding d
-        cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0]
+        cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0], part, i = 0
         m.X, m.relu = floats(where, "X", X, N, m.nI), False
         cdef const uint64_t *of_tokens = uint64s(where, "attrs", attrs, N, 4)
-        d.S = shape_of(where, "ends", ends, 1)[0]
-        d.ends = int64s(where, "ends", ends, d.S)
-        d.begins = d.starts = d.labels = NULL
-        d.mask = NULL
-        rules = numpy.empty((6, N), dtype="int64")
+        d.S = shape_of(where, "lengths", lengths, 1)[0]
+        cdef const int64_t *of_docs = int64s(where, "lengths", lengths, d.S)
+        check_lengths(where, of_docs, d.S, N)
+        rules, doc_ends = numpy.empty((6, N), dtype="int64"), numpy.empty(d.S, dtype="int64")
         cdef int64_t *table = int64s_out(where, "rules", rules, 6, N)
-        cdef ptrdiff_t part, begin = 0, i
+        cdef int64_t *ends = int64s_out(where, "ends", doc_ends, d.S)
         for part in range(d.S):
-            if not begin <= d.ends[part] <= N:
-                raise ValueError(f"Layer '{where}': docs do not end within {N} tokens.")
-            for i in range(begin, d.ends[part]):
+            ends[part] = i + of_docs[part]
+            while i < ends[part]:
                 if of_tokens[4 * i + 2] or of_tokens[4 * i + 3]:
                     return None
                 allow(table, N, i, of_tokens[4 * i + 1] != 0, (
-                    i + 1 == d.ends[part] or of_tokens[4 * (i + 1)] == 1
+                    i + 1 == ends[part] or of_tokens[4 * (i + 1)] == 1
                 ))
-            begin = d.ends[part]
-        if begin != N:
-            raise ValueError(f"Layer '{where}': docs do not end within {N} tokens, at the last.")
+                i += 1
+        d.ends = ends
+        d.begins = d.starts = d.labels = NULL
+        d.mask = NULL
         use_rules(&m, table, N)
         return find(&m, &d, N, batch)
 
@@ -1418,50 +1413,66 @@ cdef class Parser:
 # What plans are made from
 
 
+cdef struct Place:
+    PyObject *owner
+    PyObject *key
+    PyObject *value
+
+
 cdef class Reading:
     """What was read from the nodes of a model, and where it was.
 
     What's made from nothing else holds while `is_current`: while each place has the same object, or
-    an equal number. An array that's changed in place stays the same, unless it has other memory. Of
-    lists and sets, the contents are compared.
+    an equal number. An array that's changed in place stays the same object. numpy gives no other
+    memory to an array that is referred to from here. Of lists and sets, the contents are compared.
     """
 
-    cdef list entries, attributes, lists, sets, arrays
-    cdef set places  # so that each is noted once
+    cdef list kept, lists, sets
+    cdef set known  # places, so that each is noted once
     cdef bint is_remote
+    cdef Place *entries  # of dicts; `kept` keeps all objects alive
+    cdef Place *attributes
+    cdef int num_entries, num_attributes
 
     def __init__(self):
-        self.entries, self.attributes, self.lists = [], [], []
-        self.sets, self.arrays = [], []
-        self.places, self.is_remote = set(), False
+        self.kept, self.lists, self.sets, self.known = [], [], [], set()
+        self.is_remote = False
+
+    def __dealloc__(self):
+        free(self.entries)
+        free(self.attributes)
+
+    cdef object of_dict(self, dict owner, key):
+        value = owner[key]
+        if (id(owner), key) not in self.known:
+            self.known.add((id(owner), key))
+            (own,) = [other for other in owner if other == key]  # found by identity
+            note(&self.entries, &self.num_entries, owner, own, value)
+            self.kept.append((owner, own, value))
+            if isinstance(value, set):
+                self.sets.append((value, frozenset(value)))
+        return value
 
     def attribute(self, owner, name):
         """Read an attribute of an object."""
         value = getattr(owner, name)
-        if (id(owner), name) not in self.places:
-            self.places.add((id(owner), name))
-            self.attributes.append((owner, name, value))
-        return value
-
-    cdef object of_dict(self, dict owner, key):
-        value = owner[key]
-        if (id(owner), key) not in self.places:
-            self.places.add((id(owner), key))
-            self.entries.append((owner, key, value))
-            if isinstance(value, numpy.ndarray):
-                self.arrays.append((value, address_of(value), value.nbytes))
-            elif isinstance(value, set):
-                self.sets.append((value, frozenset(value)))
+        if (id(owner), name) not in self.known:
+            self.known.add((id(owner), name))
+            note(&self.attributes, &self.num_attributes, owner, name, value)
+            self.kept.append((owner, name, value))
         return value
 
     def param(self, node, name):
-        """Read a parameter. Raises KeyError if the node lacks it, or if it isn't set."""
+        """Read a parameter. Raises KeyError if the node lacks it, or if it was never set."""
         node.get_param(name)
         server = self.attribute(node, "_params")
         self.is_remote |= self.attribute(server, "proxy") is not None
-        self.of_dict(self.attribute(node, "_has_params"), name)
         key = self.attribute(node, "id"), name
         return self.of_dict(self.attribute(server, "_params"), key)
+
+    def has_param(self, node, name):
+        """Return whether a parameter is set. thinc keeps its array when it's set to None."""
+        return self.of_dict(self.attribute(node, "_has_params"), name) is not None
 
     def attr(self, node, name):
         """Read an entry of `node.attrs`."""
@@ -1474,30 +1485,31 @@ cdef class Reading:
     def layers(self, node):
         """Read the layers of a node."""
         layers = self.attribute(node, "_layers")
-        if id(layers) not in self.places:
-            self.places.add(id(layers))
+        if id(layers) not in self.known:
+            self.known.add(id(layers))
             self.lists.append((layers, tuple(layers)))
         return layers
 
     def is_current(self):
         """Return whether all that was read is still there."""
         cdef PyObject *found
-        cdef dict entries
+        cdef Place *place
         cdef list layers
         cdef tuple noted
         cdef Py_ssize_t i
-        cdef cnp.ndarray array
-        cdef size_t data
-        cdef cnp.npy_intp size
         if self.is_remote:
             return False
-        for entries, key, value in self.entries:
-            found = PyDict_GetItemWithError(entries, key)
-            if found is NULL or <object>found is not value:
+        for i in range(self.num_entries):
+            place = self.entries + i
+            found = PyDict_GetItemWithError(<object>place.owner, <object>place.key)
+            if found is not place.value:
                 return False
-        for owner, name, value in self.attributes:
-            current = getattr(owner, name)
-            if current is not value and not (type(current) is int and current == value):
+        for i in range(self.num_attributes):
+            place = self.attributes + i
+            current = getattr(<object>place.owner, <object>place.key)
+            if <PyObject *>current is not place.value and not (
+                type(current) is int and current == <object>place.value
+            ):
                 return False
         for layers, noted in self.lists:
             if len(layers) != len(noted):
@@ -1508,7 +1520,13 @@ cdef class Reading:
         for current, value in self.sets:
             if current != value:
                 return False
-        for array, data, size in self.arrays:
-            if address_of(array) != data or cnp.PyArray_NBYTES(array) != size:
-                return False
         return True
+
+
+cdef int note(Place **places, int *number, owner, key, value) except -1:
+    cdef Place *longer = <Place *>realloc(places[0], (number[0] + 1) * sizeof(Place))
+    if longer is NULL:
+        raise MemoryError
+    longer[number[0]] = Place(<PyObject *>owner, <PyObject *>key, <PyObject *>value)
+    places[0], number[0] = longer, number[0] + 1
+    return 0

@@ -257,7 +257,7 @@ class KernelOps(ArrayOps, NumpyOps):
         def compute(part: Part) -> None:
             encoder.encode(X[part.rows], part.lengths, len(X), Y[part.rows])
 
-        in_parts_of_docs(compute, lengths)
+        in_parts_of_docs(compute, lengths, len(X))
         return Y
 
     # Maxout over windows
@@ -351,9 +351,9 @@ class KernelOps(ArrayOps, NumpyOps):
 
         def find(part: Part) -> None:
             rows, sizes = part
-            found[rows.start] = recognizer.find(X[rows], attrs[rows], sizes.cumsum(), len(X))
+            found[rows.start] = recognizer.find(X[rows], attrs[rows], sizes, len(X))
 
-        in_parts_of_docs(find, lengths)
+        in_parts_of_docs(find, lengths, len(X))
         spans = []
         for first, of_part in sorted(found.items()):
             if of_part is None:
@@ -396,7 +396,7 @@ class KernelOps(ArrayOps, NumpyOps):
             rows, sizes = part
             parser.parse(X[rows], attrs[rows], sizes, heads[rows], deps[rows], is_decorated[rows])
 
-        in_parts_of_docs(compute, lengths)
+        in_parts_of_docs(compute, lengths, len(X))
         return table, is_decorated
 
     # Training

@@ -28,6 +28,10 @@ class Reading:
         """Read a parameter. Raises KeyError if the node lacks it, or if it isn't set."""
         return node.get_param(name)
 
+    def has_param(self, node: Model, name: str) -> bool:
+        """Return whether a parameter is set. thinc keeps its array when it's set to None."""
+        return bool(node.has_param(name))
+
     def attr(self, node: Model, name: str) -> Any:  # noqa: ANN401
         """Read an entry of `node.attrs`."""
         return node.attrs[name]

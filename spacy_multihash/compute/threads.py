@@ -72,12 +72,14 @@ def in_parts(
     _apply(function, list(zip(bounds, bounds[1:], strict=False)))
 
 
-def in_parts_of_docs(function: Callable[[Part], object], lengths: numpy.ndarray) -> None:
+def in_parts_of_docs(
+    function: Callable[[Part], object], lengths: numpy.ndarray, total: int
+) -> None:
     """Apply a function to parts of a batch, each in a thread; no doc is cut.
 
     lengths (D,) int64: The numbers of tokens of the docs.
+    total (int): Their sum.
     """
-    total = int(lengths.sum())
     parts = _count_parts(total, len(lengths))
     if parts == 1 and len(lengths):
         function(Part(slice(0, total), lengths))

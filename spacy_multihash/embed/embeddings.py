@@ -361,7 +361,7 @@ class NoWeightsError(KeyError, ValueError):
 
 def table_of(model: Model, reading: Reading = READING) -> Floats2d:
     """Get the table E (nV, nO), or raise NoWeightsError."""
-    if not model.has_param("E"):  # get_param would return the table from before it was unset
+    if not reading.has_param(model, "E"):
         raise NoWeightsError(
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
             "it. Setting the tables of a lookup takes the weights of its old tables away."

@@ -63,7 +63,7 @@ def test_parts_cover_a_range_once(number: int, threads: int) -> None:
 def test_parts_of_docs_cut_no_doc(lengths: list[int], threads: int) -> None:
     set_threads(threads)
     parts: list[Part] = []
-    in_parts_of_docs(parts.append, numpy.array(lengths, dtype="int64"))
+    in_parts_of_docs(parts.append, numpy.array(lengths, dtype="int64"), sum(lengths))
     parts.sort(key=lambda part: part.rows.start)
     assert [length for part in parts for length in part.lengths] == lengths
     assert all(part.rows.stop - part.rows.start == part.lengths.sum() for part in parts)

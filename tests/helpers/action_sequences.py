@@ -58,7 +58,7 @@ def make_doc(ner: BatchEntityRecognizer, known: Words) -> Doc:
 
 def batch_of(ner: BatchEntityRecognizer, docs: list[Doc]) -> Batch:
     """Let the recognizer compute what scores are made of."""
-    return ner._compute(docs, ner._read_inputs(docs), finite=False)
+    return ner._compute(docs, ner._recognizer().read(docs), finite=False)
 
 
 def all_endings(ner: BatchEntityRecognizer, doc: Doc, temperature: float = 1.0) -> list[Ending]:

@@ -78,6 +78,11 @@ class Recognizer(NamedTuple):
     actions: Actions
     compiled: Any
     vectors: Vectors
+    ops: ArrayOps
+
+    def read(self, docs: list[Doc]) -> "Inputs":
+        """Read the attributes of docs with tokens, and compute their vectors."""
+        return Inputs(self.ops, read_attributes(docs), self.vectors.predict(self.ops, docs))
 
 
 class Inputs(NamedTuple):
@@ -176,9 +181,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             if asks:
                 probabilities = SpanProbabilities([{} for _ in docs], none, numpy.zeros(len(docs)))
             return Prediction(none, self._recognizer().actions.labels, probabilities)
-        inputs = self._read_inputs(docs)
+        recognizer = self._recognizer()
+        inputs = recognizer.read(docs)
         if settings.decoder == "greedy" and not asks:
-            recognizer = self._recognizer()
             entities = inputs.find(recognizer.compiled)
             if entities is not None:
                 return Prediction(entities, recognizer.actions.labels)
@@ -212,7 +217,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             if keys is not None:
                 entities_at(docs, keys, self._recognizer().actions.labels)  # checks them
             return SpanScores([], lambda temperature: numpy.zeros(0))
-        batch = self._compute(docs, self._read_inputs(docs), finite=True)
+        batch = self._compute(docs, self._recognizer().read(docs), finite=True)
         labels = batch.actions.labels
         entities = self._find(batch) if keys is None else entities_at(docs, keys, labels)
         probabilities = partial(entity_probabilities, batch, entities)
@@ -332,11 +337,6 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             find_best(batch, self.temperature) if self.decoder == "best" else find_entities(batch)
         )
 
-    def _read_inputs(self, docs: list[Doc]) -> "Inputs":
-        """Read the attributes of docs with tokens, and compute their vectors."""
-        ops = operations(self.model.ops)
-        return Inputs(ops, read_attributes(docs), self._recognizer().vectors.predict(ops, docs))
-
     def _compute(self, docs: list[Doc], inputs: "Inputs", *, finite: bool) -> Batch:
         """Compute what scores are made of.
 
@@ -373,7 +373,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 reading.attribute(moves, name)
             weights, actions = weights_of(model, reading), self._actions()
         compiled = ops.recognizer(weights, actions)
-        return Recognizer(weights, actions, compiled, vectors_of(model, reading))
+        return Recognizer(weights, actions, compiled, vectors_of(model, reading), ops)
 
     def _resize_weights(self) -> None:
         """Add weights of 0 for actions that were added to `moves` alone.
