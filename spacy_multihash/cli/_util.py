@@ -19,6 +19,7 @@ from tqdm import tqdm
 from wasabi import Printer
 from wasabi.util import wrap
 
+from ..common.outputs import check_apart
 from ..common.progress import Progress
 from ..common.result import Result, Table
 from ..scale.workers import Here, Processes, Workers
@@ -111,7 +112,10 @@ def command(title: str) -> Callable[[F], F]:
         @wraps(function)
         def run(**arguments: Any) -> None:  # noqa: ANN401
             with failing(title.format(**arguments)):
-                import_code(arguments.get("code"))
+                code = arguments.get("code")
+                if arguments.get("force") and arguments.get("output"):
+                    check_apart(arguments["output"], code)  # it may be replaced
+                import_code(code)
                 function(**arguments)
 
         return cast(F, run)

@@ -6,10 +6,11 @@ last.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from textwrap import shorten
 from typing import Any, NamedTuple, Optional, Union
 
@@ -23,17 +24,22 @@ from spacy.ml.models.tok2vec import (
 from spacy.pipeline import AttributeRuler, DependencyParser, EntityRecognizer
 from spacy.ty import ListenedToComponent
 from spacy.util import registry
+from spacy.vocab import Vocab
 from thinc.api import Config, Model, noop
 
 from ..common.checks import check_flag, is_list, setting_error
+from ..common.load import loaded
+from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
+from ..common.result import Result, Table
 from ..compute.ops import use_kernel_ops
+from ..corpus.read import read_docs
 from ..ner.transition import states
 from ..ner.transition.component import BatchEntityRecognizer
 from ..parse import actions
 from ..parse.component import BatchDependencyParser
 from .attribute_ruler import INDEXED_ATTRIBUTE_RULER, IndexedAttributeRuler
-from .compare import Gain, shares_kept, tokens_per_second
+from .compare import Gain, kept_table, shares_kept, tokens_per_second
 from .config import (
     ARCHITECTURES,
     CNNS,
@@ -91,37 +97,44 @@ class Left(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, repr=False)
-class Acceleration:
-    """The result of `accelerate`.
+@dataclass(frozen=True)
+class Acceleration(Result):
+    """A faster pipeline, and what was replaced in it.
 
-    replaced (list[Replaced]): The layers and recognizers that were replaced.
+    nlp (Language): The pipeline.
+    replaced (list[Replaced]): The layers and components that were replaced.
     already (list[Already]): The layers and components that were already ours.
     left (list[Left]): The layers and components that weren't replaced, and why.
     gain (Optional[Gain]): The speed and the annotations on texts, before and after. None without
         texts.
-
-    Printed, it has a line for each of them.
     """
 
+    nlp: Language = field(repr=False)
     replaced: list[Replaced] = field(default_factory=list)
     already: list[Already] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     gain: Optional[Gain] = None
 
-    def __repr__(self) -> str:
-        """Write a line for each layer and recognizer, and for the gain."""
-        lines = [
-            *(f"replaced {e.component}.{e.path}: {e.before} by {e.after}" for e in self.replaced),
-            *(f"already {e.component}.{e.path}: {e.name}" for e in self.already),
-            *(f"left {e.component}.{e.path}: {e.name}: {e.reason}" for e in self.left),
-        ]
+    def tables(self) -> Iterator[Table]:
+        """A table for each kind of result."""
+        for title, header, entries in (
+            ("Replaced", ("section", "before", "after"), self.replaced),
+            ("Ours already", ("section", "name"), self.already),
+            ("Left as they are", ("section", "name", "reason"), self.left),
+        ):
+            rows = [(f"{component}.{path}", *rest) for component, path, *rest in entries]
+            yield Table(f"{title}: {len(rows)}", header, rows, "lll")
         if self.gain is not None:
-            before, after = self.gain.before, self.gain.after
-            speed = f"{before:,.0f} before, {after:,.0f} after, {after / before:.2f} times as many"
-            lines.append(f"speed tokens a second: {speed}")
-            lines += [f"same {kind}: {100 * x:.2f} %" for kind, x in self.gain.kept.items()]
-        return "\n".join(lines) or "The pipeline has no layer that embeds or encodes tokens."
+            docs, tokens, before, after, kept = self.gain
+            speeds = ("tokens a second", f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}")
+            title = f"On {docs:,} docs, {tokens:,} tokens"
+            yield Table(title, ("", "before", "after", "gain"), [speeds])
+            yield kept_table(kept)
+
+    def notes(self) -> Iterator[str]:
+        """Whether nothing was replaced."""
+        if not self.replaced:
+            yield "Nothing was replaced."
 
 
 # Our replacement of each spaCy architecture.
@@ -153,10 +166,13 @@ class NewComponent(NamedTuple):
 
 
 def accelerate(
-    nlp: Language,
+    nlp: Union[Language, str, Path],
+    output: Union[str, Path, None] = None,
+    *,
     keep_ner: bool = False,
-    texts: Optional[Sequence[str]] = None,
     keep_parser: bool = False,
+    texts: Union[Sequence[str], str, Path, None] = None,
+    force: bool = False,
 ) -> Acceleration:
     """Make layers and components of a trained pipeline faster, keeping the weights.
 
@@ -175,34 +191,48 @@ def accelerate(
     that, accelerate before sourcing, or load the other pipeline again. An optimizer starts over on
     the replaced layers, so save averaged weights before you accelerate.
 
-    nlp (Language): The pipeline.
+    nlp (Union[Language, str, Path]): The pipeline, or a package's name, or a path.
+    output (Union[str, Path, None]): The folder to write the pipeline to. None writes nothing.
     keep_ner (bool): Whether to keep spaCy's ner.
-    texts (Optional[Sequence[str]]): Texts to annotate before and after. The result's `gain` has
-        both speeds, and the share of annotations that stay the same.
     keep_parser (bool): Whether to keep spaCy's parser.
-    RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced.
+    texts (Union[Sequence[str], str, Path, None]): Texts to annotate before and after, as a list, or
+        as the path of a corpus. The result's `gain` has both speeds, and the share of annotations
+        that stay the same.
+    force (bool): Whether to replace a pipeline at `output`.
+    RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced. Its
+        `nlp` is the pipeline.
 
     Raises ValueError if its config refers to a missing value, if keep_ner or keep_parser isn't a
-    bool, or if texts isn't a list or has no tokens. Then nothing has changed, and neither if the
+    bool, or if texts aren't a list or have no tokens. Then nothing has changed, and neither if the
     pipeline can't annotate the texts.
     """
     check_flag("accelerate", "keep_ner", keep_ner)
     check_flag("accelerate", "keep_parser", keep_parser)
     kept = [loop for loop, keep in ((_NER, keep_ner), (_PARSER, keep_parser)) if keep]
+    if output is not None:
+        check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
+    nlp = loaded(nlp)
+    if isinstance(texts, (str, Path)):
+        texts = [doc.text for doc in read_docs(texts, Vocab())]
     if texts is not None and not is_list(texts):
         raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     if texts is None:
-        return _accelerate(nlp, kept)
-    docs, [speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
-    done = _accelerate(nlp, kept)
-    new_docs, [new_speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
-    shares = shares_kept(docs, new_docs)
-    return replace(done, gain=Gain(len(docs), sum(map(len, docs)), speed, new_speed, shares))
+        done = _accelerate(nlp, kept)
+    else:
+        docs, [speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
+        done = _accelerate(nlp, kept)
+        new_docs, [new_speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
+        shares = shares_kept(docs, new_docs)
+        gain = Gain(len(docs), sum(map(len, docs)), speed, new_speed, shares)
+        done = replace(done, gain=gain)
+    if output is not None:
+        write_pipeline(nlp, Path(output))
+    return done
 
 
 def _accelerate(nlp: Language, kept: Sequence["Loop"]) -> Acceleration:
     config = nlp.config.interpolate()
-    done = Acceleration()
+    done = Acceleration(nlp)
     made: Made = {}
     swaps_of: list[tuple[Any, Swaps]] = []
     replaced: dict[Keys, Section] = {}

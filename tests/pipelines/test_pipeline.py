@@ -1,3 +1,4 @@
+import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ from tests.helpers.spacy_pipelines import (
     train,
     with_listener,
 )
+from tests.helpers.vectors import files
 
 
 def v1(section: dict[str, Any], prefix: str = "spacy") -> dict[str, Any]:
@@ -414,8 +416,7 @@ def test_component_without_a_model_is_no_matter() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     done = accelerate(nlp)
-    assert done == Acceleration()
-    assert str(done) == "The pipeline has no layer that embeds or encodes tokens."
+    assert str(done) == "Nothing was replaced."
 
 
 # Variables in configs
@@ -569,11 +570,14 @@ def test_real_pipeline_predicts_the_same(english: Language, shared: Path, tmp_pa
     ("given", "settings", "message"),
     [
         (spacy.blank("en"), {"keep_ner": "no"}, "accelerate: keep_ner must be"),
-        (spacy.blank("en"), {"texts": "Anna"}, "texts must be a list of texts, was: 'Anna'"),
+        (spacy.blank("en"), {"texts": 1}, "texts must be a list of texts, was: 1"),
+        (spacy.blank("en"), {"texts": "Anna"}, "There is no corpus at Anna"),
+        ("no_such_model", {}, "There is no pipeline 'no_such_model'"),
+        (spacy.blank("en"), {"output": "setup.py"}, "exists"),
     ],
 )
 def test_refusals(given: Any, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
         accelerate(given, **settings)
 
 
@@ -585,8 +589,23 @@ def test_gain_on_texts_is_part_of_the_result(nlp: Language) -> None:
     assert done.gain.before > 0 and done.gain.after > 0
     assert done.gain.kept == dict.fromkeys(["TAG", "entities"], 1.0)
     assert predictions(nlp) == expected
-    assert re.search(r"speed tokens a second: .* before, .* after, .* times as many\n", str(done))
-    assert "same TAG: 100.00 %" in str(done)
+    assert [table.title for table in done.tables()][3:] == [
+        f"On {len(TEXTS)} docs, {done.gain.tokens} tokens",
+        "Predictions that stay the same",
+    ]
+    assert re.search("tokens a second +[0-9,]+ +[0-9,]+ +[0-9.]+\n", str(done))
+    json.dumps(done.to_json())
+
+
+def test_pipeline_at_a_path_is_written_to_another(nlp: Language, tmp_path: Path) -> None:
+    nlp.to_disk(tmp_path / "in")
+    before = files(tmp_path / "in")
+    done = accelerate(tmp_path / "in", tmp_path / "out")
+    assert files(tmp_path / "in") == before
+    assert predictions(spacy.load(tmp_path / "out")) == predictions(done.nlp) == predictions(nlp)
+    again = accelerate(str(tmp_path / "out"))
+    assert again.replaced == [] and "Ours already: 5" in str(again)
+    assert "ner.factory" in again._repr_html_()
 
 
 @pytest.mark.parametrize(
