@@ -41,6 +41,7 @@ _NAMES = {
         "model_size",
         "symbols_of",
     ],
+    "ner.calibration": ["Calibration", "calibrate"],
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],
     "ner.transition.component": ["BatchEntityRecognizer"],

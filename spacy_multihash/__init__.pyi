@@ -34,6 +34,8 @@ from .inspection.rows import inspect_symbols as inspect_symbols
 from .inspection.rows import inspect_table as inspect_table
 from .inspection.rows import model_size as model_size
 from .inspection.rows import symbols_of as symbols_of
+from .ner.calibration import Calibration as Calibration
+from .ner.calibration import calibrate as calibrate
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
 from .ner.tagger.component import EntityTagger as EntityTagger
 from .ner.transition.component import BatchEntityRecognizer as BatchEntityRecognizer

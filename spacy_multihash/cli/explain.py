@@ -34,9 +34,9 @@ from ..inspection.explain_page import (
     token_effects,
     visible,
 )
+from ..ner.calibration import find_recognizer
 from ..ner.spans import annotate_before
 from ._util import AS_JSON, CODE, MODEL, failing, import_code, msg, print_json, show_table
-from .calibrate import find_recognizer
 from .show import read_text
 
 # How far from an entity, and how many entities of a text, are looked at.

@@ -69,7 +69,7 @@ from ..fit.training import History, train
 from ..inspection.errors import find_mistakes
 from ..inspection.errors_page import render_mistakes
 from ..inspection.page import Html
-from ..ner.calibration import compare, is_at_edge, judge_entities
+from ..ner.calibration import calibrate, compare, judge_entities
 from ..pipelines.compare import tokens_per_second
 from ..pipelines.compress import Precisions, write_compressed
 from ..pipelines.config import drop_removed_settings
@@ -84,7 +84,6 @@ from ._util import (
     show_table,
     spacy_command,
 )
-from .calibrate import calibrate, find_recognizer, set_temperature
 from .convert import convert, summarize_problems
 from .corpus_stats import corpus_stats, find_warnings
 from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
@@ -563,20 +562,17 @@ def finish(run: Run) -> list[str]:
 
 
 def _calibrate(run: Run, nlp: Language) -> list[str]:
-    examples = list(model_examples(nlp, run.corpus("dev")))
     try:
-        name = find_recognizer(nlp, None)
-        calibration = calibrate(nlp, name, examples)
+        calibration = calibrate(nlp, run.corpus("dev"))
     except ValueError as error:  # such as if all entities are right
         return [str(error)]
-    if is_at_edge(calibration.temperature):
-        return ["Not calibrated: dev has too few entities to tell the best temperature"]
     where, measured = "dev", calibration
     if run.corpus("test").is_file():  # dev chose the temperature, so its error is too low
         with suppress(ValueError):  # no entities are found on test
-            judged = judge_entities(nlp, name, list(model_examples(nlp, run.corpus("test"))))
+            examples = list(model_examples(nlp, run.corpus("test")))
+            judged = judge_entities(nlp, calibration.component, examples)
+            judged = judged._replace(former=calibration.former)
             where, measured = "test", compare(judged, calibration.temperature)
-    set_temperature(nlp, name, calibration.temperature)
     return [
         f"Calibrated on dev (temperature {calibration.temperature:.2f}): on {where}, probabilities "
         f"are off by {percent(measured.after.error)} points on average, "

@@ -7,16 +7,27 @@ calibration of modern neural networks"). It changes what a model finds only if t
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 import numpy
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch
 
+from ..common.checks import check_whole
+from ..common.files import write_bytes
+from ..common.load import loaded
+from ..common.outputs import check_file_output, check_folder_output, paths_in, write_pipeline
+from ..common.result import Result, Table
+from ..corpus.read import Data, examples_of
 from .spans import SpanScores, annotate_before
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The range of temperatures that is searched.
 LOWEST, HIGHEST = 0.05, 20.0
@@ -24,8 +35,12 @@ LOWEST, HIGHEST = 0.05, 20.0
 _GRID, _TOLERANCE = 9, 1e-3
 # A temperature closer to LOWEST or HIGHEST than this share counts as at the edge.
 _FROM_EDGE = 0.01
+# The components that give probabilities.
+_FACTORIES = ("batch_ner", "tagger_ner")
 # Probabilities are kept this far from 0 and 1 in logarithms.
 _EDGE = 1e-7
+# Colours of the diagram.
+_BLUE, _GREY = "#0072b2", "0.6"
 
 
 @dataclass(frozen=True)
@@ -126,13 +141,14 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Result):
     """The calibration on a corpus, with two temperatures.
 
-    former, temperature: The component's temperature, and the new temperature.
-    before, after: The calibration with each temperature.
-    labels: Both for each label.
-    bins_before, bins_after: The ranges of probability, for the diagram.
+    component (str): The recognizer.
+    former, temperature (float): Its temperature, and the new temperature.
+    before, after (Quality): The calibration with each temperature.
+    labels (Mapping[str, Change]): Both for each label.
+    bins_before, bins_after (Sequence[Bin]): The ranges of probability, for the diagram.
     """
 
     component: str
@@ -143,6 +159,39 @@ class Calibration:
     labels: Mapping[str, Change]
     bins_before: Sequence[Bin]
     bins_after: Sequence[Bin]
+
+    def tables(self) -> Iterator[Table]:
+        """A row for all entities, and for each label."""
+        changes = {"all": Change(self.before, self.after), **self.labels}
+        rows = [
+            (
+                label,
+                f"{before.entities:,}",
+                f"{100 * before.share:.1f}",
+                f"{100 * before.error:.1f}",
+                f"{100 * after.error:.1f}",
+                f"{before.loss:.3f}",
+                f"{after.loss:.3f}",
+            )
+            for label, before, after in ((x, c.before, c.after) for x, c in changes.items())
+        ]
+        header = ("", "entities", "right %", "error %", "error % after", "log loss", "after")
+        yield Table(f"Calibration of {self.component}", header, rows)
+
+    def notes(self) -> Iterator[str]:
+        """Both temperatures."""
+        yield (
+            f"temperature = {self.temperature:.3f}, of {self.before.entities:,} entities "
+            f"({self.former:.3f} before)"
+        )
+
+    def figure(self) -> "Figure":
+        """Draw the share of entities that are right by probability, before and after.
+
+        A dot is a range of probability, and its area grows with the entities in the range. Needs
+        matplotlib.
+        """
+        return _draw_reliability(_new_figure(), self)
 
 
 # Docs whose scores are computed at once.
@@ -213,8 +262,8 @@ def judge_entities(nlp: Language, name: str, examples: Sequence[Example]) -> Jud
 def best_temperature(judged: Judged) -> float:
     """Find the temperature with the lowest log loss, in thousandths.
 
-    Raises ValueError if all entities are right, or none: then the lowest or the highest temperature
-    would be the best.
+    Raises ValueError if the corpus doesn't tell which is the best: if all entities are right, or
+    none, or if the best is about the lowest or the highest of the search.
     """
     number, right = len(judged.right), int(judged.right.sum())
     if right in (0, number):
@@ -223,7 +272,14 @@ def best_temperature(judged: Judged) -> float:
             "there's nothing to calibrate. Take a larger dev corpus that the pipeline wasn't "
             "trained on, with the labels of the pipeline."
         )
-    return round(fit_temperature(judged.probabilities, judged.right), 3)
+    temperature = round(fit_temperature(judged.probabilities, judged.right), 3)
+    if is_at_edge(temperature):
+        raise ValueError(
+            f"The best temperature, {temperature:.3f}, is at the edge of the range, {LOWEST} to "
+            f"{HIGHEST}: {number:,} entities are too few to tell. Take a larger dev corpus of the "
+            "texts that the pipeline is for, or go on with the pipeline as it was."
+        )
+    return temperature
 
 
 def compare(judged: Judged, temperature: float, *, bins: int = 10) -> Calibration:
@@ -245,3 +301,112 @@ def compare(judged: Judged, temperature: float, *, bins: int = 10) -> Calibratio
         reliability(old, right, bins),
         reliability(new, right, bins),
     )
+
+
+def find_recognizer(nlp: Language, component: Optional[str] = None) -> str:
+    """Find the component that gives probabilities. If there are several, it has to be named.
+
+    Raises ValueError if there is none, or several, or not that one.
+    """
+    names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory in _FACTORIES]
+    if component is not None and component not in names:
+        raise ValueError(
+            f"component must be one of {', '.join(names) or 'none'}, got {component}. Only "
+            f"components of {' and '.join(_FACTORIES)} that are not disabled give probabilities."
+        )
+    if component is None and len(names) > 1:
+        raise ValueError(f"Several components give probabilities. Set component to {names[0]}.")
+    if not names:
+        disabled = f" (disabled: {', '.join(nlp.disabled)})" if nlp.disabled else ""
+        raise ValueError(
+            f"The pipeline has no component of {' or '.join(_FACTORIES)}; it has: "
+            f"{', '.join(nlp.pipe_names) or 'none'}{disabled}. accelerate makes a batch_ner of "
+            "spaCy's ner."
+        )
+    return component or names[0]
+
+
+def set_temperature(nlp: Language, name: str, temperature: float) -> None:
+    """Set the temperature of a component, and in the config that is saved with it."""
+    recognizer: Any = nlp.get_pipe(name)
+    recognizer.temperature = temperature
+    nlp.get_pipe_config(name)["temperature"] = temperature
+
+
+def calibrate(
+    nlp: Union[Language, str, Path],
+    data: Data,
+    output: Union[str, Path, None] = None,
+    *,
+    component: Optional[str] = None,
+    bins: int = 10,
+    plot: Union[str, Path, None] = None,
+    force: bool = False,
+) -> Calibration:
+    """Correct a recognizer's probabilities, and measure how far they were off.
+
+    Of all entities with a probability of 0.8, about 80 % should be right. The temperature with the
+    lowest log loss on a corpus is set in the pipeline and its config. The entities stay the same,
+    except with decoder = "best" or a threshold. Take a dev corpus, and not the training or test
+    corpus.
+
+    nlp (Union[Language, str, Path]): A pipeline, which changes in place, or a package's name, or a
+        path.
+    data (Data): The corpus: a path, or docs with gold entities.
+    output (Union[str, Path, None]): The folder to write the pipeline to. None writes nothing.
+    component (Optional[str]): The batch_ner or tagger_ner, if the pipeline has several.
+    bins (int): Number of ranges of probability, at least 2.
+    plot (Union[str, Path, None]): PNG file to draw a reliability diagram to. Needs matplotlib.
+    force (bool): Whether to replace a pipeline at `output`, and a file at `plot`.
+
+    Raises ValueError if no entity is found where there is gold annotation, or if the corpus doesn't
+    tell which temperature is the best. Then nothing has changed.
+    """
+    check_whole("calibrate", "bins", bins, 2, advice="Leave it out for 10.")
+    inputs = paths_in(nlp, data)
+    if output is not None:
+        check_folder_output(Path(output), *inputs, force=force)
+    if plot is not None:
+        plot = Path(plot)
+        check_file_output(plot, "plot", *inputs, output, force=force)
+        _new_figure()  # fails now if matplotlib isn't there
+    nlp = loaded(nlp)
+    name = find_recognizer(nlp, component)
+    judged = judge_entities(nlp, name, list(examples_of(nlp, data)))
+    done = compare(judged, best_temperature(judged), bins=bins)
+    set_temperature(nlp, name, done.temperature)
+    if output is not None:
+        write_pipeline(nlp, Path(output))
+    if plot is not None:
+        png = BytesIO()
+        done.figure().savefig(png, format="png")
+        write_bytes(plot, png.getvalue())
+    return done
+
+
+def _new_figure() -> "Figure":
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(8, 4.2), dpi=150, layout="constrained")
+
+
+def _draw_reliability(figure: "Figure", calibration: Calibration) -> "Figure":
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    sides = (
+        (calibration.former, calibration.bins_before),
+        (calibration.temperature, calibration.bins_after),
+    )
+    most = max(bin_.entities for _, bins in sides for bin_ in bins)
+    for axes, (temperature, bins) in zip(panels, sides, strict=True):
+        title = f"temperature {temperature:.2f}"
+        probabilities = [bin_.probability for bin_ in bins]
+        shares = [bin_.share for bin_ in bins]
+        areas = [15 + 200 * bin_.entities / most for bin_ in bins]
+        axes.plot([0, 1], [0, 1], color=_GREY, linewidth=1, linestyle="--")
+        axes.plot(probabilities, shares, color=_BLUE, linewidth=1)
+        axes.scatter(probabilities, shares, s=areas, color=_BLUE, zorder=3, clip_on=False)
+        axes.set(title=title, xlabel="probability of the entity", xlim=(0, 1.02), ylim=(0, 1.02))
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("share of entities that are right")
+    figure.suptitle("Reliability of probabilities. Larger dots are more entities.", fontsize=10)
+    return figure

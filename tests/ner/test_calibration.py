@@ -1,11 +1,14 @@
 """How true probabilities of entities are, and the temperature that makes them truer."""
 
 import math
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
+import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -18,7 +21,9 @@ from spacy_multihash.ner.calibration import (
     LOWEST,
     Judged,
     best_temperature,
+    calibrate,
     expected_calibration_error,
+    find_recognizer,
     fit_temperature,
     is_at_edge,
     judge_entities,
@@ -27,8 +32,8 @@ from spacy_multihash.ner.calibration import (
     reliability,
 )
 from tests.helpers import worker_pipes  # noqa: F401 (it registers components)
-from tests.helpers.corpora import make_docs
-from tests.helpers.recognizers import trained
+from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
 
 ENTITIES = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50)
 
@@ -142,6 +147,48 @@ def test_entities_that_other_components_set_do_not_count() -> None:
     assert len(judged.right) == len(before.right) - set_by_ruler < len(before.right)
 
 
+@pytest.mark.parametrize("factory", CONFIGS)
+def test_pipeline_gets_the_temperature_of_the_lowest_loss(
+    factory: str, recognizer: Callable[[str], Path], tmp_path: Path
+) -> None:
+    write_corpus(tmp_path / "dev.spacy", wrong_docs())
+    done = calibrate(recognizer(factory), tmp_path / "dev.spacy", tmp_path / "out", bins=5)
+    assert done.before.share == 0.75
+    assert done.temperature > 1.2  # the pipeline is too sure
+    assert done.after.loss < done.before.loss and done.after.error < done.before.error
+    assert {"PER", "GPE"} <= {*done.labels}
+    assert sum(c.before.entities for c in done.labels.values()) == done.before.entities
+    former, nlp = spacy.load(recognizer(factory)), spacy.load(tmp_path / "out")
+    for doc in make_docs():
+        ents = [[(e.start, e.end, e.label_) for e in p(doc.text).ents] for p in (former, nlp)]
+        assert ents[0] == ents[1]
+    again = calibrate(nlp, wrong_docs(), bins=5)
+    assert again.former == done.temperature
+    assert_allclose(again.before.loss, done.after.loss, rtol=1e-5)
+    assert f"temperature = {done.temperature:.3f}, of {done.before.entities} entities" in str(done)
+
+
+def test_only_the_plot_needs_matplotlib(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ModuleNotFoundError, match="matplotlib"):
+        calibrate("not read", "not read", plot="plot.png")
+    calibrate(nlp, wrong_docs())
+
+
+def test_recognizer_is_the_only_one_or_the_one_named() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner")
+    for name, message in ((None, "no component of batch_ner or tagger_ner"), ("ner", "of none")):
+        with pytest.raises(ValueError, match=message):
+            find_recognizer(nlp, name)
+    nlp.add_pipe("batch_ner")
+    assert find_recognizer(nlp) == "batch_ner"
+    nlp.add_pipe("tagger_ner")
+    with pytest.raises(ValueError, match="Several components .* component to batch_ner"):
+        find_recognizer(nlp)
+    assert find_recognizer(nlp, "tagger_ner") == "tagger_ner"
+
+
 def judge_without_gold() -> None:
     nlp = trained("tagger_ner")
     judge_entities(nlp, "tagger_ner", [Example(nlp.make_doc("Anna"), nlp.make_doc("Anna"))])
@@ -152,16 +199,23 @@ def judge_made_and_left_out() -> None:
     judge_entities(nlp, "tagger_ner", examples_of(nlp, "  "))
 
 
-def best_of(right: bool) -> None:
-    judged = Judged("x", 1.0, numpy.full(3, right), numpy.full(3, "PER"), lambda _: numpy.ones(3))
-    best_temperature(judged)
+def best_of(*right: bool) -> None:
+    def probabilities(temperature: float) -> numpy.ndarray:
+        return 1 / (1 + numpy.exp(numpy.array([-5, 5, 5]) / temperature))
+
+    best_temperature(Judged("x", 1.0, numpy.array(right), numpy.full(3, "PER"), probabilities))
 
 
 REFUSED: list[tuple[Callable[[], None], str]] = [
     (judge_without_gold, 'Component "tagger_ner" finds no entity'),
     (judge_made_and_left_out, "another doc than it was given, and left out [1-9]"),
-    (lambda: best_of(True), "All 3 entities .* are right, .* a larger dev corpus"),
-    (lambda: best_of(False), "None of the 3 entities .* are right, .* a larger dev corpus"),
+    (lambda: best_of(True, True, True), "All 3 entities .* are right, .* a larger dev corpus"),
+    (
+        lambda: best_of(False, False, False),
+        "None of the 3 entities .* are right, .* a larger dev corpus",
+    ),
+    (lambda: best_of(False, True, True), "at the edge of the range, .* a larger dev corpus"),
+    (lambda: calibrate(spacy.blank("en"), [], bins=1), "bins must be"),
 ]
 
 
