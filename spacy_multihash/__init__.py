@@ -55,6 +55,7 @@ _NAMES = {
         "encoder_from_spacy",
         "encoder_to_spacy",
     ],
+    "scale.apply": ["Applied", "apply"],
     "tables.find": ["find_tables", "find_weighted"],
     "tables.set_tables": ["set_tables"],
     "tables.tables": [

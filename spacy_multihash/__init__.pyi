@@ -49,6 +49,8 @@ from .pipelines.weights import embed_from_spacy as embed_from_spacy
 from .pipelines.weights import embed_to_spacy as embed_to_spacy
 from .pipelines.weights import encoder_from_spacy as encoder_from_spacy
 from .pipelines.weights import encoder_to_spacy as encoder_to_spacy
+from .scale.apply import Applied as Applied
+from .scale.apply import apply as apply
 from .tables.find import find_tables as find_tables
 from .tables.find import find_weighted as find_weighted
 from .tables.set_tables import set_tables as set_tables

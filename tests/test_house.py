@@ -33,7 +33,6 @@ WITH_SPACY = ("spacy_multihash.common.load", "spacy_multihash.common.outputs")
 # These modules still print, or show a bar.
 PRINTING = {
     "spacy_multihash.inspection.errors",
-    "spacy_multihash.scale.apply",
     "spacy_multihash.vectors.text",
 }
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NoReturn, Optional, TypeVar, Union, cast
@@ -22,7 +22,7 @@ from wasabi.util import wrap
 from ..common.outputs import check_apart
 from ..common.progress import Progress
 from ..common.result import Result, Table
-from ..scale.workers import Here, Processes, Workers
+from ..scale.pool import open_workers as open_workers
 
 F = TypeVar("F", bound=Callable[..., None])
 # Bars in terminals only.
@@ -33,7 +33,10 @@ CODE = typer.Option(None, "--code", "-c", help="Python file with registered func
 GPU_ID = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU")
 AS_JSON = typer.Option(False, "--json", help="Print JSON instead of tables")
 WORKERS = typer.Option(
-    None, "--workers", min=1, help="Number of processes, with a thread each. Default: 1"
+    None,
+    "--workers",
+    min=1,
+    help="Number of processes, with a thread each. Needs the extra dask. Default: 1",
 )
 DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, to use its workers")
 
@@ -156,27 +159,6 @@ def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
     """Print JSON."""
     with failing("Cannot write to standard output"):
         typer.echo(srsly.json_dumps(value, indent=2))
-
-
-@contextmanager
-def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> Iterator[Workers]:
-    """Start processes and stop them at the end, or use the workers of a Dask scheduler.
-
-    Without workers and dask, or with one worker, this process does all. Raises ValueError for
-    both, and the errors of `open_cluster`.
-    """
-    if dask is not None:
-        if workers is not None:
-            raise ValueError("Give either a number of workers or the address of a Dask scheduler.")
-        from ..scale.cluster import open_cluster
-
-        with open_cluster(dask) as cluster:
-            yield cluster
-    elif workers is None or workers == 1:
-        yield Here()
-    else:
-        with closing(Processes(workers)) as processes:
-            yield processes
 
 
 def import_code(path: Optional[Path]) -> None:

@@ -17,8 +17,8 @@ from ..common.files import write_bytes
 from ..common.load import load_pipeline
 from ..common.outputs import check_file_output
 from ..corpus.texts import read_lines
+from ..ner.probabilities import ask_probabilities, probabilities_of
 from ..pipelines.accelerate import find_hindrance
-from ..scale.probabilities import ask_probabilities, probabilities_of
 from ._util import CODE, MODEL, failing, import_code, msg, path_argument, show_table
 
 STDIN = "-"

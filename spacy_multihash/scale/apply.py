@@ -6,19 +6,17 @@ Each file is written whole or not at all, so the work can be resumed after any i
 
 import errno
 import os
-import sys
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, Literal, NamedTuple, Optional, Union
 
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from tqdm import tqdm
 
 from ..common.contexts import remembered, with_contexts
 from ..common.files import (
@@ -28,11 +26,16 @@ from ..common.files import (
     write_bytes,
     write_json,
 )
-from ..corpus.shards import DOCS, JSON_LINES, ending_of, read_bare_shard
+from ..common.load import load_pipeline
+from ..common.outputs import check_apart, check_writable
+from ..common.progress import Progress, no_progress
+from ..common.result import Result
+from ..corpus.shards import DOCS, JSON_LINES, ending_of, list_shards, read_bare_shard
 from ..corpus.texts import BadLines, write_json_lines
-from .probabilities import ask_probabilities, probabilities_of
-from .source import Source
-from .workers import ItemError, Workers
+from ..ner.probabilities import ask_probabilities, probabilities_of
+from .pool import open_workers
+from .source import Source, folder_of, source_of
+from .workers import ItemError
 
 MANIFEST = "manifest.json"
 # The suffix of an output file, by its format.
@@ -54,26 +57,61 @@ class Shard(NamedTuple):
     target: Path
 
 
-class Applied(NamedTuple):
+class Counts(NamedTuple):
     """The numbers of docs, tokens and entities that were written, and of skipped texts."""
 
-    docs: int
-    tokens: int
-    entities: int
+    docs: int = 0
+    tokens: int = 0
+    entities: int = 0
     skipped: int = 0
 
 
-class Result(NamedTuple):
-    """The results of all shards.
+@dataclass(frozen=True)
+class Applied(Result):
+    """What was written for the shards of a corpus.
 
-    before: The number of shards that were already done.
-    done: The results written now, by shard.
-    errors: The shards that failed.
+    output (Path): The folder.
+    shards (int): The number of all shards.
+    before (int): The number of shards that were already done.
+    counts (Counts): What was written now.
+    failed (Mapping[str, str]): The shards that failed, and why.
+    ignored (Mapping[str, int]): The number of files that aren't shards, by suffix.
     """
 
+    output: Path
+    shards: int
     before: int
-    done: list[Applied]
-    errors: list[ItemError]
+    counts: Counts
+    failed: Mapping[str, str]
+    ignored: Mapping[str, int]
+
+    def notes(self) -> Iterator[str]:
+        """What was written, skipped and ignored, and what failed."""
+        total, counts = f"{self.shards:,} shards", self.counts
+        if self.ignored:
+            kinds = (f"{n:,} with {suffix or 'none'}" for suffix, n in self.ignored.items())
+            yield (
+                f"{sum(self.ignored.values()):,} files of the corpus are ignored, because their "
+                f"suffixes aren't those of shards: {', '.join(kinds)}."
+            )
+        if self.before:
+            yield f"{self.before:,} of {total} were done before."
+        if written := self.shards - self.before - len(self.failed):
+            yield (
+                f"Wrote {written:,} of {total} to {self.output}: {counts.docs:,} docs, "
+                f"{counts.tokens:,} tokens, {counts.entities:,} entities."
+            )
+        if counts.skipped:
+            yield (
+                f"{counts.skipped:,} texts were skipped: the {ERRORS} files in {self.output} have "
+                "their errors."
+            )
+        if self.failed:
+            errors = "".join(f"\n{name} failed: {why}" for name, why in self.failed.items())
+            yield (
+                f"{len(self.failed):,} of {total} failed. Correct them and start again: only the "
+                f"shards that failed are repeated.{errors}"
+            )
 
 
 @dataclass(frozen=True)
@@ -157,31 +195,86 @@ class Application:
             )
         return []
 
-    def run(self, workers: Workers, todo: Sequence[Shard], *, before: int = 0) -> Result:
-        """Apply the pipeline to the shards in `todo`, after `before` others were done.
 
-        Raises OSError if the disk is full, and the errors of `Workers.imap`.
-        """
-        result = Result(before, [], [])
-        write_json(self.output / MANIFEST, self.manifest())
-        total, names = before + len(todo), [str(shard.source) for shard in todo]
-        with tqdm(total=total, initial=before, unit=" shards", disable=None) as progress:
+def apply(
+    nlp: Union[str, Path],
+    data: Union[str, Path],
+    output: Union[str, Path],
+    *,
+    format: Literal["spacy", "jsonl"] = "spacy",
+    workers: Optional[int] = None,
+    dask: Optional[str] = None,
+    batch_size: Optional[int] = None,
+    max_length: Optional[int] = None,
+    code: Optional[Path] = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> Applied:
+    """Apply a pipeline to a large corpus, in a folder of shards.
 
-            def note(error: ItemError) -> None:
-                result.errors.append(error)
-                progress.write(str(error), file=sys.stderr)
-                progress.update()
+    Each shard gives a file in `output`, written whole or not at all. After an interruption, call it
+    again to do the rest. A shard that fails is tried again, and the others go on. Texts that can't
+    be read are skipped, and listed in an .errors file next to the shard's output.
 
-            function = partial(apply_to_shard, self)
-            for i, applied in workers.imap(function, todo, names=names, on_error=note):
-                if isinstance(applied, OSError):
+    If you set workers in a script, call it below `if __name__ == "__main__":`.
+
+    nlp (Union[str, Path]): The pipeline: a package's name or a path, which each worker loads.
+    data (Union[str, Path]): A folder of .spacy, .jsonl, .txt and .gz files, or a single file.
+    output (Union[str, Path]): The folder to write, with a file for each shard.
+    format (str): "spacy" to write .spacy files, or "jsonl" for JSON lines of entities.
+    workers (Optional[int]): Number of processes, with a thread each. Needs the extra dask; without
+        it, this process does all, with a warning.
+    dask (Optional[str]): Address of a Dask scheduler, to use its workers.
+    batch_size (Optional[int]): Docs per batch. None uses the pipeline's own.
+    max_length (Optional[int]): Skip texts with more characters. None uses the pipeline's own limit.
+    code (Optional[Path]): Python file that the workers import first.
+    force (bool): Whether to do all shards again, even if `output` has other settings.
+    progress (Progress): Shows how many shards are done, as tqdm does.
+
+    Raises ValueError if nothing can be done, OSError if the disk is full, and ConnectionError if
+    the Dask scheduler is lost. Files that are complete stay.
+    """
+    if isinstance(nlp, Language):
+        raise ValueError(
+            "Workers load the pipeline from its files: save it with nlp.to_disk, and give the path."
+        )
+    if format not in SUFFIXES:
+        raise ValueError(f"format must be one of {', '.join(SUFFIXES)}, got {format!r}.")
+    corpus, folder = Path(data).resolve(), Path(output).resolve()
+    check_apart(folder, corpus, code)
+    check_writable(folder, "OUTPUT")
+    files, ignored = list_shards(corpus)
+    source = source_of(load_pipeline, nlp, code)
+    if not source.digest:
+        load_pipeline(nlp)  # raises a clear error
+    check_apart(folder, folder_of(str(source.place)))
+    application = Application(source, corpus, folder, format, batch_size, max_length)
+    planned = application.plan(files)
+    replaced = application.check_output(force=force)
+    todo = [shard for shard in planned if force or not is_done(shard)]
+    before, names = len(planned) - len(todo), [str(shard.source) for shard in todo]
+    counted, failed = [Counts()], {}
+    if todo:
+        source.loaded()  # to fail at once if it can't be loaded
+        with open_workers(workers, dask) as pool:
+            for path in replaced:
+                path.unlink(missing_ok=True)
+            write_json(folder / MANIFEST, application.manifest())
+            results = pool.try_each(partial(apply_to_shard, application), todo, names=names)
+            settings = {"total": len(planned), "initial": before, "unit": " shards"}
+            for i, result in progress(results, **settings):
+                if isinstance(result, OSError):
                     raise OSError(
-                        f"{names[i]} failed: {applied}. {len(result.done):,} shards were written. "
+                        f"{names[i]} failed: {result}. {len(counted) - 1:,} shards were written. "
                         "Make room, and start the command again: it goes on from there."
-                    ) from applied
-                result.done.append(applied)
-                progress.update()
-        return result
+                    ) from result
+                if isinstance(result, ItemError):
+                    failed[names[i]] = result.reason
+                else:
+                    counted.append(result)
+    counts = Counts(*map(sum, zip(*counted, strict=True)))
+    others = dict(sorted(ignored.items()))
+    return Applied(Path(output), len(planned), before, counts, failed, others)
 
 
 def is_done(shard: Shard) -> bool:
@@ -194,7 +287,7 @@ def is_done(shard: Shard) -> bool:
     return any(time == changed // tick * tick for tick in _TICKS)
 
 
-def apply_to_shard(application: Application, shard: Shard) -> Union[Applied, OSError]:
+def apply_to_shard(application: Application, shard: Shard) -> Union[Counts, OSError]:
     """Apply a pipeline to a shard on a worker. Existing annotation in .spacy files is ignored.
 
     If the disk is full, returns the error instead of raising it: a retry wouldn't help.
@@ -207,7 +300,7 @@ def apply_to_shard(application: Application, shard: Shard) -> Union[Applied, OSE
         raise
 
 
-def _apply_to_shard(application: Application, shard: Shard) -> Applied:
+def _apply_to_shard(application: Application, shard: Shard) -> Counts:
     nlp = application.source.loaded_for_shard()
     if application.format == "jsonl":
         # In .spacy files, the pipeline's own settings decide about probabilities.
@@ -236,7 +329,7 @@ def _apply_to_shard(application: Application, shard: Shard) -> Applied:
         if bad.errors:
             write_bytes(skipped, "".join(f"{error}\n" for error in bad.errors).encode())
         os.utime(new, ns=(changed, changed))  # `is_done` compares it
-    return Applied(counts["docs"], counts["tokens"], counts["entities"], len(bad.errors))
+    return Counts(counts["docs"], counts["tokens"], counts["entities"], len(bad.errors))
 
 
 def _stored(docs: Iterable[Doc], source: Path) -> DocBin:

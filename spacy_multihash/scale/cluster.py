@@ -1,6 +1,8 @@
-"""The workers of a Dask scheduler."""
+"""The workers of a Dask scheduler, which may be one of this machine that ends with the command."""
 
 import asyncio
+import logging
+import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -9,7 +11,17 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from distributed import Client, Future, KilledWorker, as_completed, get_worker
+import dask
+from distributed import (
+    Client,
+    Future,
+    KilledWorker,
+    LocalCluster,
+    Worker,
+    WorkerPlugin,
+    as_completed,
+    get_worker,
+)
 
 from .workers import TRIES, Outcomes, Workers, attempt
 
@@ -19,12 +31,58 @@ PACKAGES = ("spacy_multihash", "spacy")
 # Seconds until the scheduler must answer, and until it must have a worker.
 CONNECT_TIMEOUT = 15.0
 WORKER_TIMEOUT = 60.0
+# They limit the threads of BLAS, OpenMP and our kernels in new processes.
+THREADS = (
+    "SPACY_MULTIHASH_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 # Even with several threads, a worker works on one item at a time.
 _lock = threading.Lock()
+
+
+class _IgnoreInterrupts(WorkerPlugin):
+    """Leaves Ctrl-C to the process that started the workers."""
+
+    def setup(self, worker: Worker) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def start_cluster(count: int) -> Iterator[Workers]:
+    """Start processes on this machine, with a thread each, and stop them at the end.
+
+    A killed process is replaced.
+    """
+    environ = dict.fromkeys(THREADS, "1")
+    settings = {
+        _ENVIRONMENT: {**dask.config.get(_ENVIRONMENT), **environ},  # before numpy is imported
+        # An item that has killed two processes is tried again alone.
+        "distributed.scheduler.allowed-failures": 1,
+        # A busy machine takes a while to start a process again.
+        "distributed.deploy.lost-worker-timeout": "10 minutes",
+    }
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=count,
+            threads_per_worker=1,
+            env=environ,
+            memory_limit=None,  # Dask would pause or stop workers with large shards
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as local,
+        Client(local, set_as_default=False) as client,
+    ):
+        client.register_plugin(_IgnoreInterrupts())
+        yield Cluster(client)
 
 
 @contextmanager

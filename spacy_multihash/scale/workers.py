@@ -1,29 +1,15 @@
-"""Call a function on many items: in this process, in processes of this machine, or on Dask.
+"""Call a function on many items: in this process, or on the workers of Dask.
 
 The same function and the same items give the same results wherever they run, in any order.
 """
 
-import os
-import pickle
-import signal
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from typing import Any, Optional, TypeVar
+from typing import Any, TypeVar, Union
 
 # How often to try an item in total.
 TRIES = 3
-# They limit the threads of BLAS, OpenMP and our kernels in new processes.
-THREADS = (
-    "SPACY_MULTIHASH_THREADS",
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -52,31 +38,29 @@ class Workers(ABC):
     """
 
     def imap(
-        self,
-        function: Callable[[T], R],
-        items: Sequence[T],
-        *,
-        names: Sequence[str],
-        on_error: Optional[Callable[[ItemError], None]] = None,
+        self, function: Callable[[T], R], items: Sequence[T], *, names: Sequence[str]
     ) -> Iterator[tuple[int, R]]:
         """Yield the index of each item and its result, as they finish.
 
         Only a few items are started ahead of the caller.
 
         names (Sequence[str]): The name of each item, for error messages.
-        on_error (Callable): Called with the error of each failed item; the others go on.
 
-        Raises ItemError for the first failed item, if there is no on_error, and ConnectionError if
-        the Dask scheduler is lost.
+        Raises ItemError for the first failed item, and ConnectionError if the Dask scheduler is
+        lost.
         """
+        for i, result in self.try_each(function, items, names=names):
+            if isinstance(result, ItemError):
+                raise result
+            yield i, result
+
+    def try_each(
+        self, function: Callable[[T], R], items: Sequence[T], *, names: Sequence[str]
+    ) -> Iterator[tuple[int, Union[R, ItemError]]]:
+        """Yield the index of each item and its result or its error, as `imap` does."""
         with closing(self._run(function, items)) as outcomes:
             for i, succeeded, result in outcomes:
-                if succeeded:
-                    yield i, result
-                elif on_error is None:
-                    raise ItemError(names[i], result)
-                else:
-                    on_error(ItemError(names[i], result))
+                yield i, result if succeeded else ItemError(names[i], result)
 
     @abstractmethod
     def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
@@ -120,101 +104,3 @@ class Here(Workers):
                 if succeeded:
                     break
             yield i, succeeded, result
-
-
-class Processes(Workers):
-    """Processes on this machine, with a thread each.
-
-    A killed process is replaced, and its item is tried again.
-    """
-
-    def __init__(self, count: int) -> None:
-        """Set the number of processes."""
-        self._count = count
-        self._idle: list[_Process] = []
-
-    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
-        todo = deque((i, 1) for i in range(len(items)))
-        running: dict[Any, tuple[_Process, int, int]] = {}
-        try:
-            while todo or running:
-                while todo and len(running) < self._count:
-                    process = self._idle.pop() if self._idle else _Process()
-                    i, tries = todo.popleft()
-                    running[process.connection] = process, i, tries
-                    process.send(function, items[i])
-                for connection in wait([*running]):
-                    process, i, tries = running.pop(connection)
-                    succeeded, result = process.receive()
-                    if process.is_alive:
-                        self._idle.append(process)
-                    if succeeded or tries == TRIES:
-                        yield i, succeeded, result
-                    else:
-                        todo.append((i, tries + 1))
-        finally:
-            for process, _, _ in running.values():
-                process.stop()
-
-    def close(self) -> None:
-        """Stop all processes."""
-        while self._idle:
-            self._idle.pop().stop()
-
-
-class _Process:
-    """A process that receives functions with an item, and sends results back."""
-
-    def __init__(self) -> None:
-        # Forked processes could inherit locks of threads that they don't have.
-        context = get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.is_alive = True
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        before = {name: os.environ.get(name) for name in THREADS}
-        os.environ.update(dict.fromkeys(THREADS, "1"))
-        self._process.start()
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        theirs.close()  # the connection ends with the process
-
-    def send(self, function: Callable, item: object) -> None:
-        try:
-            self.connection.send_bytes(pickle.dumps((function, item)))
-        except ConnectionError:
-            pass  # it was killed: `receive` says so
-
-    def receive(self) -> tuple[bool, Any]:
-        """Return whether a call succeeded, and its result or error."""
-        try:
-            return pickle.loads(self.connection.recv_bytes())
-        except (EOFError, ConnectionError):
-            self.stop()
-            code = self._process.exitcode
-            return False, f"the process was killed (exit code {code}), maybe for lack of memory"
-
-    def stop(self) -> None:
-        self.is_alive = False
-        self._process.terminate()
-        self._process.join()
-        self.connection.close()
-
-
-def _serve(connection: Connection) -> None:
-    """Work on items until the other end of the connection is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the parent process handles Ctrl-C
-    while True:
-        try:
-            message = connection.recv_bytes()
-        except (EOFError, OSError):
-            return
-        # Pickling a function, an item or a result may fail.
-        succeeded, answer = attempt(_answer, message)
-        connection.send_bytes(answer if succeeded else pickle.dumps((False, answer)))
-
-
-def _answer(message: bytes) -> bytes:
-    return pickle.dumps(attempt(*pickle.loads(message)))

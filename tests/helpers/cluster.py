@@ -2,13 +2,10 @@
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Optional
-
-from spacy_multihash.scale.workers import THREADS
 
 
 def wait_for_workers(address: str, number: int) -> list[int]:
@@ -48,12 +45,9 @@ def ignores_interrupts(item: object) -> bool:
 
 def threads(item: object) -> set[Optional[str]]:
     """Return the numbers of threads that the environment sets."""
+    from spacy_multihash.scale.cluster import THREADS
+
     return {os.environ.get(name) for name in THREADS}
-
-
-def has_dask(item: object) -> bool:
-    """Tell whether a process has imported Dask."""
-    return bool({"dask", "distributed"} & sys.modules.keys())
 
 
 def fail_first(path: Path) -> int:

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,9 +17,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from spacy_multihash.corpus.texts import write_json_lines
-from spacy_multihash.scale.apply import Shard, is_done
+from spacy_multihash.scale.apply import Shard, apply, is_done
 from tests.helpers import cli
-from tests.helpers.cli import said
 from tests.helpers.cluster import wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
@@ -72,18 +70,6 @@ def shards(tmp_path: Path) -> Path:
     return tmp_path / "shards"
 
 
-def run(*args: Any) -> str:
-    """Run the command, and return what it printed."""
-    return said(cli.ok("apply", *args))
-
-
-def refused(*args: Any) -> str:
-    """Run a command that fails, and return its error, after what it printed before."""
-    result = cli.invoke("apply", *args)
-    assert result.exit_code == 1
-    return said(result)
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     """The bytes of all files of a folder, but of what it says of itself."""
     return {
@@ -98,7 +84,9 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_docs_have_what_the_pipeline_finds(model: Path, shards: Path, tmp_path: Path) -> None:
-    assert f"Wrote {len(NAMES)} of {len(NAMES)} shards to" in run(model, shards, tmp_path / "out")
+    done = apply(model, shards, tmp_path / "out")
+    assert f"Wrote {len(NAMES)} of {len(NAMES)} shards to" in str(done)
+    assert done.counts.docs == len(NAMES) * len(LINES)
     nlp = spacy.load(model)
     for number, name in enumerate(NAMES):
         path = (tmp_path / "out" / name).with_suffix(".spacy")
@@ -115,8 +103,7 @@ def test_lines_keep_their_keys_if_a_component_returns_other_docs(
     stripping = add_pipe(model, tmp_path / "stripping", "strips_spaces_for_tests")
     lines = [{"text": f"  {text}", "id": number} for number, text in enumerate(LINES)]
     srsly.write_jsonl(tmp_path / "in.jsonl", lines)
-    args = (stripping, tmp_path / "in.jsonl", tmp_path / "out", "--code", CODE)
-    run(*args, "--format", "jsonl")
+    apply(stripping, tmp_path / "in.jsonl", tmp_path / "out", code=CODE, format="jsonl")
     found = lines_of(tmp_path / "out" / "in.jsonl")
     assert [(line["id"], line["text"]) for line in found] == [*enumerate(LINES)]
 
@@ -128,7 +115,7 @@ def test_lines_have_entities_with_probabilities_and_keep_the_rest(
     annotation = '"entities":[[0,1,"X"]],"cats":{"X":1}'
     line = f'{{"text":"Anna met Bob in New York .",{annotation},{rest}}}\n'
     (tmp_path / "one.jsonl").write_text(line)
-    run(model, tmp_path / "one.jsonl", tmp_path / "out", "--format", "jsonl")
+    apply(model, tmp_path / "one.jsonl", tmp_path / "out", format="jsonl")
     assert (tmp_path / "out" / "one.jsonl").read_text().endswith(f",{rest}}}\n")
     (first,) = lines_of(tmp_path / "out" / "one.jsonl")
     assert [*first] == ["text", "entities", "id", "meta"]
@@ -143,7 +130,7 @@ def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path:
     ruler.add_patterns([{"label": "GPE", "pattern": "Rome"}])
     nlp.to_disk(tmp_path / "model")
     (tmp_path / "one.txt").write_text("To Rome\n\n")
-    run(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out", "--format", "jsonl")
+    apply(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out", format="jsonl")
     first, empty = lines_of(tmp_path / "out" / "one.jsonl")
     assert first["entities"] == [{"start": 3, "end": 7, "label": "GPE"}]
     assert first["cats"].keys() == {"X", "Y"}
@@ -158,7 +145,7 @@ def test_annotation_of_the_corpus_is_left_out(model: Path, tmp_path: Path) -> No
     ]
     gold[1].has_unknown_spaces = True
     DocBin(docs=gold).to_disk(tmp_path / "gold.spacy")
-    run(model, tmp_path / "gold.spacy", tmp_path / "out")
+    apply(model, tmp_path / "gold.spacy", tmp_path / "out")
     first, second = DocBin().from_disk(tmp_path / "out" / "gold.spacy").get_docs(nlp.vocab)
     assert not first.ents
     assert [token.text for token in second] == ["They", "don't", "."]
@@ -166,10 +153,10 @@ def test_annotation_of_the_corpus_is_left_out(model: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("format", ["spacy", "jsonl"])
 def test_two_workers_write_the_same_bytes(
-    model: Path, shards: Path, tmp_path: Path, scheduler: str, format: str
+    model: Path, shards: Path, tmp_path: Path, scheduler: str, format: Any
 ) -> None:
-    for name, option in {"one": ["--workers", 1], "two": ["--dask", scheduler]}.items():
-        run(model, shards, tmp_path / name, "--format", format, *option)
+    apply(model, shards, tmp_path / "one", format=format)
+    apply(model, shards, tmp_path / "two", format=format, dask=scheduler)
     assert len(contents(tmp_path / "one")) == len(NAMES)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
@@ -185,9 +172,10 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     model: Path, slow: Path, shards: Path, tmp_path: Path
 ) -> None:
     psutil = pytest.importorskip("psutil", reason="there is no psutil: extra dev")
-    run(model, shards, tmp_path / "one")
-    args = [slow, shards, tmp_path / "two", "--code", CODE, "--workers", 2]
-    command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args)]
+    apply(model, shards, tmp_path / "one")
+    args = [slow, shards, tmp_path / "two"]
+    options = ["--code", CODE, "--workers", 2]
+    command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args + options)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     wait_for_file(tmp_path / "two")
     workers = psutil.Process(process.pid).children(recursive=True)
@@ -200,9 +188,8 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     assert 0 < len(left) < len(whole)
     assert left.items() <= whole.items()
     times = {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left}
-    output = run(*args[:-2])
-    assert f"{len(left)} of {len(NAMES)} shards were done before" in output
-    assert f"Wrote {len(whole) - len(left)} of {len(NAMES)} shards" in output
+    done = apply(*args, code=CODE)
+    assert (done.before, done.shards) == (len(left), len(NAMES))
     assert contents(tmp_path / "two") == whole
     assert {name: (tmp_path / "two" / name).stat().st_mtime_ns for name in left} == times
 
@@ -213,16 +200,15 @@ def test_shard_that_cannot_be_read_is_named_and_the_others_are_done(
     damaged = shards / "a" / "1.jsonl"
     whole = damaged.read_bytes()
     damaged.write_bytes(b'{"te')
-    error = refused(model, shards, tmp_path / "out")
-    assert f"{damaged} failed: ValueError: " in error
-    assert f"{damaged}:1: expected a JSON object on each line" in error
-    assert f"1 of {len(NAMES)} shards failed {damaged}" in error
-    assert "it repeats only the shards that failed." in error
+    done = apply(model, shards, tmp_path / "out")
+    assert [*done.failed] == [str(damaged)]
+    assert f"1 of {len(NAMES)} shards failed" in str(done)
+    assert f"{damaged}:1: expected a JSON object on each line" in str(done)
     assert len(contents(tmp_path / "out")) == len(NAMES) - 1
+    result = cli.invoke("apply", model, shards, tmp_path / "out")
+    assert result.exit_code == 1 and f"{damaged} failed: ValueError: " in cli.said(result)
     damaged.write_bytes(whole)
-    output = run(model, shards, tmp_path / "out")
-    assert f"{len(NAMES) - 1} of {len(NAMES)} shards were done before" in output
-    assert f"Wrote 1 of {len(NAMES)} shards" in output
+    assert "Wrote 1 of" in cli.said(cli.ok("apply", model, shards, tmp_path / "out"))
 
 
 BAD = {
@@ -243,15 +229,15 @@ def test_bad_texts_are_skipped_named_and_counted(model: Path, tmp_path: Path) ->
     for name, bad in BAD.items():
         good = goods[Path(name).suffix]
         (folder / name).write_bytes(b"\n".join([good, bad, good, b""]))
-    options = ["--format", "jsonl", "--max-length", "1000"]
-    assert f"{len(BAD)} texts were skipped" in run(model, folder, out, *options)
+    done = apply(model, folder, out, format="jsonl", max_length=1000)
+    assert done.counts.skipped == len(BAD) and f"{len(BAD)} texts were skipped" in str(done)
     for name in BAD:
         output = (out / name).with_suffix(".jsonl")
         assert [line["text"] for line in lines_of(output)] == ["In Paris"] * 2
         (error,) = output.with_name(f"{output.name}.errors").read_text("utf8").splitlines()
         assert error.startswith(f"{folder / name}:2: expected ")
     (folder / "null.jsonl").write_bytes(goods[".jsonl"])
-    run(model, folder, out, *options)
+    apply(model, folder, out, format="jsonl", max_length=1000)
     assert len(lines_of(out / "null.jsonl")) == 1 and not (out / "null.jsonl.errors").exists()
 
 
@@ -263,11 +249,11 @@ def test_docs_that_are_too_long_are_skipped_and_all_skipped_is_no_success(
     docs = [nlp("x " * 600), nlp("In Paris")]
     DocBin(docs=docs).to_disk(tmp_path / "shards" / "a.spacy")
     DocBin(docs=docs[:1]).to_disk(tmp_path / "shards" / "b.spacy")
-    error = refused(model, tmp_path / "shards", tmp_path / "out", "--max-length", "1000")
+    (error,) = apply(model, tmp_path / "shards", tmp_path / "out", max_length=1000).failed.values()
     assert "All 1 texts are wrong" in error and "b.spacy: document 1" in error
     found = DocBin().from_disk(tmp_path / "out" / "a.spacy").get_docs(nlp.vocab)
     assert [doc.text for doc in found] == ["In Paris"]
-    run(model, tmp_path / "shards", tmp_path / "out")
+    assert not apply(model, tmp_path / "shards", tmp_path / "out").failed
 
 
 @Language.component("set_user_data_for_tests")
@@ -281,11 +267,10 @@ def test_doc_whose_user_data_cannot_be_stored_is_named(tmp_path: Path) -> None:
     nlp.add_pipe("set_user_data_for_tests")
     nlp.to_disk(tmp_path / "model")
     (tmp_path / "one.txt").write_text("Anna left\n")
-    assert (
-        f"{tmp_path / 'one.txt'}: document 1 cannot be stored, because MessagePack cannot write "
-        "its user_data and custom attributes (can not serialize 'set' object). Use --format jsonl."
-    ) in refused(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out")
-    run(tmp_path / "model", tmp_path / "one.txt", tmp_path / "o", "--format", "jsonl")
+    args = (tmp_path / "model", tmp_path / "one.txt")
+    (error,) = apply(*args, tmp_path / "out").failed.values()
+    assert f"{args[1]}: document 1 cannot be stored" in error and "'set' object" in error
+    assert not apply(*args, tmp_path / "o", format="jsonl").failed
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
@@ -305,23 +290,22 @@ def test_full_disk_ends_the_command_and_leaves_nothing_half_written(
         written.append(path)
 
     monkeypatch.setattr("spacy_multihash.scale.apply.write_json_lines", fill)
-    args = [model, shards, tmp_path / "out", "--format", "jsonl"]
-    error = refused(*args)
+    message = rf"c\.txt failed: \[Errno {code}\] No space left.* 3 shards were written. Make room"
+    with pytest.raises(OSError, match=message):
+        apply(model, shards, tmp_path / "out", format="jsonl")
     assert len(failed) == 1  # it is not tried again
-    assert f"{shards / 'c.txt'} failed: [Errno {code}] No space left" in error
-    assert "3 shards were written. Make room, and start the command again" in error
     assert len(contents(tmp_path / "out")) == 3
     monkeypatch.undo()
-    assert f"3 of {len(NAMES)} shards were done before" in run(*args)
+    assert apply(model, shards, tmp_path / "out", format="jsonl").before == 3
     assert len(contents(tmp_path / "out")) == len(NAMES)
 
 
 def test_shard_that_changed_later_is_done_again(model: Path, shards: Path, tmp_path: Path) -> None:
-    run(model, shards, tmp_path / "out")
+    apply(model, shards, tmp_path / "out")
     for seconds in (-9, 9):
         changed = (shards / "c.txt").stat().st_mtime + seconds
         os.utime(shards / "c.txt", (changed, changed))
-        assert f"Wrote 1 of {len(NAMES)} shards" in run(model, shards, tmp_path / "out")
+        assert apply(model, shards, tmp_path / "out").before == len(NAMES) - 1
 
 
 def test_shard_that_changes_while_it_is_read_is_done_again(
@@ -336,9 +320,9 @@ def test_shard_that_changes_while_it_is_read_is_done_again(
         new.write_text("\n".join(texts))
 
     monkeypatch.setattr("spacy_multihash.scale.apply.write_json_lines", change)
-    run(model, path, tmp_path / "out", "--format", "jsonl")
+    apply(model, path, tmp_path / "out", format="jsonl")
     monkeypatch.undo()
-    assert "Wrote 1 of 1 shards" in run(model, path, tmp_path / "out", "--format", "jsonl")
+    assert apply(model, path, tmp_path / "out", format="jsonl").before == 0
     assert [line["text"] for line in lines_of(tmp_path / "out" / "c.jsonl")] == ["Bob"]
 
 
@@ -360,25 +344,28 @@ def test_other_work_is_refused_unless_forced(
 ) -> None:
     output, code = tmp_path / "out", tmp_path / "code.py"
     code.write_text("one = 1")
-    run(model, shards, output)
-    for args, name in (
-        ((model, shards, output, "--format", "jsonl"), "'format': 'spacy'"),
-        ((slow, shards, output), "'model': .*tagger_ner"),
-        ((model, shards / "a", output), "'shards': "),
-        ((model, shards, output, "--code", code), "'code_digest': ''"),
-    ):
-        assert re.search(f"out was started with .*{name}.*--force", refused(*args))
+    apply(model, shards, output)
+    others: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (model, shards, {"format": "jsonl"}, "'format': 'spacy'"),
+        (slow, shards, {}, "'model': .*tagger_ner"),
+        (model, shards / "a", {}, "'shards': "),
+        (model, shards, {"code": code}, "'code_digest': ''"),
+    ]
+    for nlp, data, settings, name in others:
+        with pytest.raises(ValueError, match=f"out was started with .*{name}.*force"):
+            apply(nlp, data, output, **settings)
     manifest = srsly.read_json(output / "manifest.json")
     srsly.write_json(output / "manifest.json", manifest | {"spacy": "3.0.0"})
-    assert "was started with {'spacy': '3.0.0'}" in refused(model, shards, output)
+    with pytest.raises(ValueError, match="was started with {'spacy': '3.0.0'}"):
+        apply(model, shards, output)
     (shards / "c.txt").unlink()
     (output / "c.spacy.errors").touch()  # of an earlier run, with texts that were skipped
     hidden = output / ".snapshot" / "c.spacy"
     hidden.parent.mkdir()
     hidden.touch()
-    printed = run(model, shards, output, "--format", "jsonl", "--force")
+    done = apply(model, shards, output, format="jsonl", force=True)
     hidden.unlink()  # which isn't a file of apply
-    assert f"Wrote {len(NAMES) - 1} of {len(NAMES) - 1} shards" in printed
+    assert (done.before, done.shards) == (0, len(NAMES) - 1)
     assert {Path(name).suffix for name in contents(output)} == {".jsonl"}
 
 
@@ -390,7 +377,7 @@ class Keys(dict):
 
 @pytest.mark.parametrize("format", ["spacy", "jsonl"])
 def test_keys_of_lines_are_only_kept_for_a_few_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Any
 ) -> None:
     kept: WeakSet[Keys] = WeakSet()
     most = 0
@@ -406,25 +393,25 @@ def test_keys_of_lines_are_only_kept_for_a_few_batches(
     monkeypatch.setattr("spacy_multihash.scale.apply.read_bare_shard", read)
     spacy.blank("en").to_disk(tmp_path / "model")
     (tmp_path / "one.txt").touch()
-    options = ("--batch-size", 10, "--format", format)
-    run(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out", *options)
+    args = (tmp_path / "model", tmp_path / "one.txt", tmp_path / "out")
+    apply(*args, batch_size=10, format=format)
     assert most < 50
 
 
 @pytest.mark.parametrize("format", ["spacy", "jsonl"])
 def test_docs_that_a_component_fails_at_are_left_out(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: Any
 ) -> None:
     def load(path: str) -> Language:
         nlp = spacy.load(path)
         nlp.set_error_handler(lambda *error: None)
         return nlp
 
-    monkeypatch.setattr("spacy_multihash.cli.apply.load_pipeline", load)
+    monkeypatch.setattr("spacy_multihash.scale.apply.load_pipeline", load)
     failing = add_pipe(model, tmp_path / "failing", "fails_at_bob_for_tests")
     shard = tmp_path / "one.jsonl"
     srsly.write_jsonl(shard, [{"text": text, "id": text} for text in LINES])
-    run(failing, shard, tmp_path / "out", "--code", CODE, "--format", format)
+    apply(failing, shard, tmp_path / "out", code=CODE, format=format)
     expected = [text for text in LINES if "Bob" not in text]
     if format == "jsonl":
         records = list(srsly.read_jsonl(tmp_path / "out" / "one.jsonl"))
@@ -443,9 +430,9 @@ def test_folder_of_something_else_is_never_replaced(
     (tmp_path / "out" / "c.jsonl").write_text("mine")
     if manifest is not None:
         (tmp_path / "out" / "manifest.json").write_text(manifest)
-    for force in ([], ["--force"]):
-        error = refused(model, shards, tmp_path / "out", *force)
-        assert "give another output" in error.lower()
+    for force in (False, True):
+        with pytest.raises(ValueError, match="[Gg]ive another OUTPUT"):
+            apply(model, shards, tmp_path / "out", force=force)
     assert (tmp_path / "out" / "c.jsonl").read_text() == "mine"
 
 
@@ -457,6 +444,8 @@ def test_folder_of_something_else_is_never_replaced(
         (("model", "shards", "shards/out"), "may not contain each other"),
         (("model", "shards", "shards/c.txt"), "may not contain each other"),
         (("model", "shards", "file"), "file isn.t a writable folder"),
+        (("model", "shards", "out", {"format": "csv"}), "format must be one of spacy, jsonl"),
+        (("model", "shards", "out", {"workers": 2, "dask": "tcp://x"}), "either a number of work"),
         (("model", "twins", "out"), "c.jsonl and .*c.txt would both be written to .*c.spacy"),
     ],
 )
@@ -468,6 +457,6 @@ def test_what_is_wrong_is_refused(
     for name in ("c.txt", "c.jsonl"):
         (tmp_path / "twins" / name).touch()
     places = (model if args[0] == "model" else args[0], *(tmp_path / name for name in args[1:3]))
-    error = refused(*places, *args[3:])
-    assert re.search(message, error), error
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        apply(*places, **(args[3] if args[3:] else {}))
     assert not (tmp_path / "out").exists()

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from spacy_multihash import __version__
-from spacy_multihash.cli._util import open_workers
+from spacy_multihash.scale.pool import open_workers
 from spacy_multihash.scale.workers import Workers
 from tests.helpers.cluster import halve, wait_for_workers
 
@@ -70,7 +70,7 @@ def test_lost_scheduler_is_an_error() -> None:
 
 
 def test_items_that_dask_gives_up_are_tried_again_alone(
-    dask_workers: Workers, monkeypatch: pytest.MonkeyPatch
+    two: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from spacy_multihash.scale import cluster
 
@@ -83,5 +83,5 @@ def test_items_that_dask_gives_up_are_tried_again_alone(
         return result(future)
 
     monkeypatch.setattr(cluster, "_result", give_up_once)
-    found = dict(dask_workers.imap(halve, range(4), names=[*"abcd"]))
+    found = dict(two.imap(halve, range(4), names=[*"abcd"]))
     assert found == {i: i / 2 for i in range(4)}

@@ -1,25 +1,24 @@
-"""Items in this process, in two processes, and on two workers of Dask."""
+"""Items in this process, and on two workers of Dask."""
 
 import os
 import re
-import signal
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from spacy_multihash.cli._util import open_workers
-from spacy_multihash.scale.workers import THREADS, ItemError, Workers, fold
+from spacy_multihash.scale.pool import open_workers
+from spacy_multihash.scale.workers import ItemError, Workers, fold
 from tests.helpers.cluster import (
     die_first,
     die_if_negative,
     fail_first,
     halve,
-    has_dask,
     ignores_interrupts,
     process_of,
     threads,
+    wait_until,
 )
 
 
@@ -67,11 +66,9 @@ def test_item_that_fails_is_named_with_its_error(workers: Workers) -> None:
 
 
 def test_other_items_go_on_where_one_fails(workers: Workers) -> None:
-    errors: list[ItemError] = []
-    items = [1, -3, 2, -4]
-    found = dict(workers.imap(halve, items, names=named(4), on_error=errors.append))
-    assert found == {0: 0.5, 2: 1.0}
-    assert sorted(error.name for error in errors) == ["item 1", "item 3"]
+    found = dict(workers.try_each(halve, [1, -3, 2, -4], names=named(4)))
+    assert (found[0], found[2]) == (0.5, 1.0)
+    assert [str(found[i]).partition(":")[0] for i in (1, 3)] == ["item 1 failed", "item 3 failed"]
 
 
 def test_item_that_fails_once_is_tried_again(workers: Workers, tmp_path: Path) -> None:
@@ -87,48 +84,39 @@ def test_item_of_a_killed_worker_is_done_by_another(two: Workers, tmp_path: Path
     assert found[0] != int(paths[0].read_text())
 
 
-def test_processes_that_were_killed_while_idle_are_replaced(processes: Workers) -> None:
-    killed = {process for _, process in processes.imap(process_of, range(9), names=named(9))}
-    for process in killed:
-        os.kill(process, signal.SIGKILL)
-    found = {process for _, process in processes.imap(process_of, range(9), names=named(9))}
-    assert found and not found & killed
-
-
 def test_items_that_kill_workers_take_no_others_with_them(two: Workers) -> None:
-    errors: list[ItemError] = []
-    items = [-1, *range(4), -1]
-    found = dict(two.imap(die_if_negative, items, names=named(6), on_error=errors.append))
-    assert sorted(error.name for error in errors) == ["item 0", "item 5"]
-    assert all(re.search("^item . failed: .*[Kk]illed", str(error)) for error in errors)
+    found = dict(two.try_each(die_if_negative, [-1, *range(4), -1], names=named(6)))
+    for i in (0, 5):
+        assert re.search(f"^item {i} failed: .*[Kk]illed|.*died", str(found.pop(i)))
     assert found == {i: (i - 1) / 2 for i in range(1, 5)}
 
 
-def test_each_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in THREADS:
-        monkeypatch.delenv(name, raising=False)
+def test_processes_of_this_machine_have_one_thread_and_end_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="there is no Dask: extra dask")
     monkeypatch.setenv("SPACY_MULTIHASH_THREADS", "2")
     with open_workers(2) as workers:
         assert dict(workers.imap(threads, [0, 1], names=named(2))) == {0: {"1"}, 1: {"1"}}
-    assert threads(0) == {"2", None}
-
-
-def test_processes_end_with_the_command_ignore_interrupts_and_need_no_dask(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in ("dask", "distributed", "spacy_multihash.scale.cluster"):
-        monkeypatch.setitem(sys.modules, name, None)  # so that an import fails
-    with open_workers(2) as workers:
-        assert dict(workers.imap(has_dask, [0], names=["a"])) == {0: False}
-        found = {process for _, process in workers.imap(process_of, range(9), names=named(9))}
+        killed = dict(workers.imap(die_first, [tmp_path / "pid"], names=["one"]))
+        assert killed[0] != int((tmp_path / "pid").read_text())
         assert dict(workers.imap(ignores_interrupts, [0], names=["a"])) == {0: True}
+
+        def processes() -> set[int]:
+            return {process for _, process in workers.imap(process_of, range(9), names=named(9))}
+
+        wait_until(lambda: len(processes()) == 2)  # a new one took the place of the killed one
+        found = processes()
     for process in found:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
 
 
-def test_missing_dask_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_one_process_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy_multihash.scale.cluster", None)
+    with pytest.warns(UserWarning, match="One process does all, instead of 2, .* pip install"):
+        with open_workers(2) as workers:
+            assert dict(workers.imap(process_of, [0], names=["a"])) == {0: os.getpid()}
     with pytest.raises(ModuleNotFoundError, match="scale.cluster"):
         with open_workers(dask="tcp://127.0.0.1:8786"):
             pass

@@ -12,8 +12,7 @@ from typing import Callable, Optional
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..ner.tagger.component import EntityTagger
-from ..ner.transition.component import BatchEntityRecognizer
+from .recognizer import WithSettings
 
 # An entity of a doc: its first character, the character after its last, and its label.
 Place = tuple[int, int, str]
@@ -40,13 +39,13 @@ def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> No
 
 def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
     """Return the key in doc.spans for a component's probabilities, None if it has none."""
-    if not isinstance(pipe, (EntityTagger, BatchEntityRecognizer)):
+    if not isinstance(pipe, WithSettings):
         return None
-    if isinstance(pipe, BatchEntityRecognizer) and pipe.cfg["beam_width"] != 1:
+    if pipe.cfg.get("beam_width", 1) != 1:
         return None  # a beam has no probabilities, and raises if asked for them
     if pipe.spans_key is None:
         pipe.spans_key = _SPANS_KEY.format(name)
-    if isinstance(pipe, EntityTagger) and threshold is not None:
+    if hasattr(pipe, "threshold") and threshold is not None:
         pipe.threshold = threshold
     return pipe.spans_key
 
