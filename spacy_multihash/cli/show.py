@@ -18,7 +18,7 @@ from ..common.load import load_pipeline
 from ..common.outputs import check_file_output
 from ..corpus.texts import read_lines
 from ..ner.probabilities import ask_probabilities, probabilities_of
-from ..pipelines.accelerate import find_hindrance
+from ..pipelines.accelerate import why_not_replaced
 from ._util import CODE, MODEL, failing, import_code, msg, path_argument, show_table
 
 STDIN = "-"
@@ -115,7 +115,7 @@ def _accelerable(nlp: Language) -> list[str]:
     return [
         name
         for name, pipe in nlp.pipeline
-        if isinstance(pipe, EntityRecognizer) and find_hindrance(pipe, config[name]) is None
+        if isinstance(pipe, EntityRecognizer) and why_not_replaced(pipe, config[name]) is None
     ]
 
 

@@ -345,6 +345,8 @@ def calibrate(
 ) -> Calibration:
     """Correct a recognizer's probabilities, and measure how far they were off.
 
+        print(calibrate("training/model-best", "dev.spacy", "calibrated"))
+
     Of all entities with a probability of 0.8, about 80 % should be right. The temperature with the
     lowest log loss on a corpus is set in the pipeline and its config. The entities stay the same,
     except with decoder = "best" or a threshold. Take a dev corpus, and not the training or test

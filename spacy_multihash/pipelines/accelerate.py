@@ -61,8 +61,8 @@ from .weights import (
     encoder_from_spacy,
     is_built_like,
     layout_of,
-    ref_hindrance,
     swap_nodes,
+    why_not_swapped,
 )
 
 
@@ -175,6 +175,8 @@ def accelerate(
     force: bool = False,
 ) -> Acceleration:
     """Make layers and components of a trained pipeline faster, keeping the weights.
+
+        print(accelerate("en_core_web_md", "fast_md"))
 
     It replaces spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all components, even
     disabled components. ner becomes batch_ner and parser becomes batch_parser, with the same name,
@@ -312,15 +314,15 @@ def _plan(
     matched = [section for section in inside if section.path in parts]
     try:
         swaps = _convert(parts, made)
-        hindrance = (
-            _root_hindrance(pipe, swaps)
-            or ref_hindrance(model, swaps)
-            or _build_hindrance(matched, config["model"])
+        reason = (
+            _why_root_stays(pipe, swaps)
+            or why_not_swapped(model, swaps)
+            or _why_not_built(matched, config["model"])
         )
     except ValueError as error:  # settings that our layer doesn't support
-        hindrance = str(error)
-    if hindrance:
-        return [], reasons | dict.fromkeys(parts, hindrance)
+        reason = str(error)
+    if reason:
+        return [], reasons | dict.fromkeys(parts, reason)
     return swaps, reasons
 
 
@@ -396,7 +398,7 @@ def _convert(parts: dict[Keys, list[Part]], made: Made) -> Swaps:
     return swaps
 
 
-def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
+def _why_root_stays(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
     """Say why a component's whole model can't be replaced, if it should be; None if it can."""
     if any(old is pipe.model for old, _ in swaps):
         try:
@@ -406,7 +408,7 @@ def _root_hindrance(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
     return None
 
 
-def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optional[str]:
+def _why_not_built(sections: list[Section], config: dict[str, Any]) -> Optional[str]:
     """Say why the new config doesn't build the model to save; None if it does.
 
     Builds both models without weights, which is fast.
@@ -421,10 +423,10 @@ def _build_hindrance(sections: list[Section], config: dict[str, Any]) -> Optiona
         return shorten(f"its model cannot be built with our layer: {error}", 200)
     parts, reasons = _match(old, sections)
     swaps = _convert(parts, {})
-    hindrance = ref_hindrance(old, swaps)
-    if hindrance is None and (reasons or layout_of(swap_nodes(old, swaps)) != layout_of(new)):
+    reason = why_not_swapped(old, swaps)
+    if reason is None and (reasons or layout_of(swap_nodes(old, swaps)) != layout_of(new)):
         return "its model has another structure when it is built with our layer"
-    return hindrance
+    return reason
 
 
 class Loop(NamedTuple):
@@ -486,20 +488,20 @@ def _plan_component(
     loop = _loop_for(pipe)
     if loop is not None and loop not in kept:
         new_factory, make = loop.factory, partial(_make_component, loop)
-        hindrance = find_hindrance(pipe, config)
+        reason = why_not_replaced(pipe, config)
     elif isinstance(pipe, AttributeRuler):
         new_factory, make = INDEXED_ATTRIBUTE_RULER, _make_ruler
-        hindrance = _class_hindrance(pipe, AttributeRuler, factory, [_ATTRIBUTE_RULER])
+        reason = _why_not_spacys(pipe, AttributeRuler, factory, [_ATTRIBUTE_RULER])
     else:
         return []
-    if hindrance is not None:
-        done.left.append(Left(name, FACTORY_PATH, factory, hindrance))
+    if reason is not None:
+        done.left.append(Left(name, FACTORY_PATH, factory, reason))
         return []
     done.replaced.append(Replaced(name, FACTORY_PATH, factory, new_factory))
     return [NewComponent(name, make(pipe), nlp.get_factory_meta(new_factory))]
 
 
-def _class_hindrance(
+def _why_not_spacys(
     pipe: object, expected: type, factory: str, factories: Sequence[str]
 ) -> Optional[str]:
     """Say why a component isn't spaCy's own; None if it is."""
@@ -516,7 +518,7 @@ def _loop_for(pipe: object) -> Optional[Loop]:
     return next((loop for loop in _LOOPS if isinstance(pipe, loop.spacys)), None)
 
 
-def find_hindrance(
+def why_not_replaced(
     pipe: Union[EntityRecognizer, DependencyParser], config: dict[str, Any]
 ) -> Optional[str]:
     """Say why our loop can't replace a recognizer or parser, or wouldn't help; None if it can.
@@ -525,9 +527,9 @@ def find_hindrance(
     """
     loop: Any = _loop_for(pipe)
     factory = config[FACTORY_PATH]
-    hindrance = _class_hindrance(pipe, loop.spacys, factory, loop.spacy_factories)
-    if hindrance is not None:
-        return hindrance
+    reason = _why_not_spacys(pipe, loop.spacys, factory, loop.spacy_factories)
+    if reason is not None:
+        return reason
     if pipe.cfg["beam_width"] != 1:
         width = pipe.cfg["beam_width"]
         return (

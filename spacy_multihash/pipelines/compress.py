@@ -269,6 +269,8 @@ def compress(
 ) -> Compressed:
     """Write a pipeline in small files, and compare predictions. The pipeline doesn't change.
 
+        print(compress("en_core_web_md", "small_md", data="dev.spacy"))
+
     nlp (Union[Language, str, Path]): The pipeline, or a package's name, or a path.
     output (Union[str, Path]): The folder to write.
     vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,

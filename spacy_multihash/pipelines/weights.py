@@ -260,7 +260,7 @@ def is_built_like(reference: Model, node: Model) -> bool:
     )
 
 
-def ref_hindrance(model: Model, swaps: Swaps) -> Optional[str]:
+def why_not_swapped(model: Model, swaps: Swaps) -> Optional[str]:
     """Say which reference from another node prevents a replacement; None if there is none."""
     replaced = [old for old, _ in swaps]
     inside = {id(node) for old in replaced for node in old.walk() if node is not old}

@@ -125,7 +125,7 @@ def test_no_more_entities_are_explained_than_asked_for(model: Path) -> None:
         (["--span", "nna=PER"], "'nna' stands within a token. Give whole tokens"),
         (["--span", "Anna=XYZ"], "There is no label 'XYZ'. Expected one of:"),
         (["--corpus", "x.spacy"], "TEXT is for a text. Leave it out, or --corpus"),
-        (["--component", "ner"], "--component must be one of"),
+        (["--component", "ner"], "component must be one of"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
