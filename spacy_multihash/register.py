@@ -8,7 +8,7 @@ from spacy import registry
 from srsly.msgpack import msgpack_decoders
 
 from . import compat
-from .common import registered, removed
+from .common import registered
 from .compute.adam import make_adam_v1
 from .corpus.evaluation import make_seen_unseen_scorer_v1
 from .corpus.noise import make_char_noise_v1
@@ -36,7 +36,6 @@ for _registry, _functions in (
             registered.MULTI_EMBED: embed.build_multi_embed_v1,
             registered.MULTI_HASH_EMBED: embed.build_multi_hash_embed_v1,
             registered.MULTI_WEIGHTED_HASH_EMBED: embed.build_multi_weighted_hash_embed_v1,
-            registered.TEXTCAT_ENSEMBLE: removed.textcat_ensemble_v1,
             registered.TEXTCAT_HASH_EMBED: build_textcat_hash_embed_v1,
             registered.TOKEN_TAGGER: build_token_tagger_v1,
             registered.REPORT_MULTI_EMBED: compat.build_report_multi_embed_v1,
@@ -50,10 +49,7 @@ for _registry, _functions in (
             registered.SET_ATTR: compat.make_set_attr,
             registered.INIT_TABLES: make_init_tables_v1,
             registered.KEEP_COMPRESSED: make_keep_compressed_v1,
-            registered.KPCA_ROWS: removed.kpca_rows_v1,
-            registered.KPCA_VECTORS: removed.kpca_vectors_v1,
             registered.LOAD_VECTORS: make_load_vectors_v1,
-            registered.UNFREEZE: removed.unfreeze_v1,
             registered.USE_PRODUCT_OPS: make_use_product_ops_v1,
         },
     ),

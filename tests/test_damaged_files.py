@@ -24,7 +24,7 @@ from tests.helpers.corpora import make_docs
 from tests.helpers.damage import check_damage, full_disk
 from tests.helpers.paths import ROOT
 
-SAVED = ROOT / "tests" / "data" / "after_0.1.0"
+SAVED = ROOT / "tests" / "data" / "1.0.0"
 FILES = [
     pytest.param(path.relative_to(SAVED), id=path.relative_to(SAVED).as_posix())
     for name in ("batch_ner", "compressed", "meta_vectors", "recommended")

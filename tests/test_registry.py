@@ -76,14 +76,6 @@ def test_registered_names_are_those_of_the_entry_points() -> None:
     )
 
 
-def test_node_that_no_saved_pipeline_has_keeps_its_name() -> None:
-    # thinc writes the names of nodes into saved models: they never change.
-    config = {"@architectures": registered.MULTI_WEIGHTED_HASH_EMBED, **EMBED, "rows": [5, 5]}
-    config |= {"train_importance": False, "append_importance": True}
-    model = spacy.registry.resolve({"model": config})["model"]
-    assert [node.name for node in model.walk()].count("unit_importance") == 2
-
-
 @pytest.mark.parametrize("name", REPORT)
 def test_architecture_refuses_arguments_of_a_wrong_type(name: str) -> None:
     # One name that cannot be imported at run time would switch validation off altogether.
@@ -111,38 +103,8 @@ def test_function_resolves_from_a_config_and_refuses_arguments_of_a_wrong_type(
         spacy.registry.resolve({"function": {**config, wrong: {"a": 1}}})
 
 
-# Registered parts, settings, and the error about what was removed.
-REMOVED: list[tuple[str, str, dict[str, Any], str]] = [
-    ("architectures", "spacy-multihash.TextCatEnsemble.v1", {}, "was removed. Train a single"),
-    ("callbacks", "spacy-multihash.unfreeze.v1", {}, "was removed. Name the components in froz"),
-    ("callbacks", "spacy-multihash.kpca_rows.v1", {}, "was removed. For unknown words, set unk"),
-    ("callbacks", "spacy-multihash.kpca_vectors.v1", {}, "was removed. For words without vectors"),
-    (
-        "architectures",
-        "spacy-multihash.MultiEmbed.v1",
-        {**EMBED, "ard": 1.0},
-        "MultiEmbed: ard was removed, was: 1.0. Leave it out, and set min_freq or max_rows of the",
-    ),
-    (
-        "architectures",
-        "spacy-multihash.MetaVectors.v1",
-        {"width": 8, "tables": {"vocab": None, "nl": "x"}, "mode": "scalar"},
-        'mode = "scalar" was removed. Train with "concat" or "mme".',
-    ),
-]
-
-
-@pytest.mark.parametrize(("registry", "name", "settings", "message"), REMOVED)
-def test_removed_parts_and_settings_say_what_to_use(
-    registry: str, name: str, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        spacy.registry.resolve({"part": {f"@{registry}": name, **settings}})
-
-
 def test_all_callbacks_are_here() -> None:
-    removed = {name for kind, name, *_ in REMOVED if kind == "callbacks"}
-    assert {*CALLBACKS} | removed == {*NAMES["spacy_callbacks"]}
+    assert {*CALLBACKS} == {*NAMES["spacy_callbacks"]}
 
 
 def test_public_names_are_those_that_type_checkers_see() -> None:

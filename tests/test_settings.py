@@ -9,8 +9,6 @@ import pytest
 import spacy
 from spacy.vocab import Vocab
 
-from spacy_multihash.common import removed as removed_parts
-from spacy_multihash.common.removed import RemovedPart
 from spacy_multihash.ner.tagger.component import EntityTagger
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 
@@ -193,8 +191,7 @@ def test_there_are_settings_for_all_registered_parts() -> None:
     entry_points = importlib.metadata.distribution("spacy-multihash").entry_points
     architectures = {each.name for each in entry_points if each.group == "spacy_architectures"}
     factories = {each.name for each in entry_points if each.group == "spacy_factories"}
-    removed = {part.name for part in vars(removed_parts).values() if isinstance(part, RemovedPart)}
-    ours = {name for name in architectures - removed if name.startswith(PREFIX)}
+    ours = {name for name in architectures if name.startswith(PREFIX)}
     factories -= {"batch_parser", "indexed_attribute_ruler"}  # with the settings of spaCy's own
     assert {name if name in COMPONENTS else registered(name) for name in SETTINGS} == (
         ours | factories

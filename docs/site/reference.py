@@ -82,8 +82,6 @@ def settings() -> str:
         lines += [f"\n## {title}\n"]
         for point in points.get(registry, "").strip().splitlines():
             name, _, place = point.partition(" = ")
-            if ".removed:" in place:
-                continue
             path = place.replace(":", ".")
             is_factory = registry == "spacy_factories"
             lines += [

@@ -13,7 +13,6 @@ META_VECTORS = "spacy-multihash.MetaVectors.v1"
 MULTI_EMBED = "spacy-multihash.MultiEmbed.v1"
 MULTI_HASH_EMBED = "spacy-multihash.MultiHashEmbed.v1"
 MULTI_WEIGHTED_HASH_EMBED = "spacy-multihash.MultiWeightedHashEmbed.v1"
-TEXTCAT_ENSEMBLE = "spacy-multihash.TextCatEnsemble.v1"
 TEXTCAT_HASH_EMBED = "spacy-multihash.TextCatHashEmbed.v1"
 TOKEN_TAGGER = "spacy-multihash.TokenTagger.v1"
 
@@ -21,10 +20,7 @@ COMPRESSED_VECTORS = "spacy-multihash.CompressedVectors.v1"
 
 INIT_TABLES = "spacy-multihash.init_tables.v1"
 KEEP_COMPRESSED = "spacy-multihash.keep_compressed.v1"
-KPCA_ROWS = "spacy-multihash.kpca_rows.v1"
-KPCA_VECTORS = "spacy-multihash.kpca_vectors.v1"
 LOAD_VECTORS = "spacy-multihash.load_vectors.v1"
-UNFREEZE = "spacy-multihash.unfreeze.v1"
 USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"
 
 ADAM = "spacy-multihash.Adam.v1"

@@ -1,102 +1,64 @@
-"""Removed parts and settings that configs of earlier versions may still name."""
+"""Settings of 1.0 that were removed since, and that its saved pipelines still name."""
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
-from inspect import Parameter, Signature, signature
-from typing import Any, NamedTuple, TypeVar, cast
+from inspect import Parameter, signature
+from typing import Any, TypeVar, cast
 
-from .registered import KPCA_ROWS, KPCA_VECTORS, TEXTCAT_ENSEMBLE, TEXTCAT_HASH_EMBED, UNFREEZE
+from .registered import MULTI_EMBED, MULTI_WEIGHTED_HASH_EMBED, TEXTCAT_HASH_EMBED, TOKEN_TAGGER
 
 FunctionT = TypeVar("FunctionT", bound=Callable)
 
+_WEIGHTED: dict[str, object] = {
+    "aggregate": "sum",
+    "importance_by": "hash",
+    "independent": True,
+    "embed_init": None,
+    "importance_init": None,
+}
+# The removed settings of registered functions, with the values at which they did nothing.
+REMOVED: dict[str, dict[str, object]] = {
+    "batch_ner": {"confidence": "exact"},
+    "tagger_ner": {
+        "dropout_penalty": 0.0,
+        "confidence": "marginal",
+        "incorrect_spans_key": None,
+        "moves": None,
+        "update_with_oracle_cut_size": None,
+    },
+    MULTI_EMBED: {"ard": None, "ard_warmup": 1000},
+    MULTI_WEIGHTED_HASH_EMBED: _WEIGHTED,
+    TEXTCAT_HASH_EMBED: {**_WEIGHTED, "hidden": [], "input_dropout": None},
+    TOKEN_TAGGER: {"word_dropout": 0.0},
+}
 
-class RemovedPart:
-    """A registered part that was removed: configs that name it raise an error.
 
-    name (str): Its registered name.
-    advice (str): What to use instead, as a sentence.
+def accept_removed_settings(name: str) -> Callable[[FunctionT], FunctionT]:
+    """Let a registered function accept its removed settings, at the values that did nothing.
+
+    spaCy saves a config with all settings. The function doesn't get the removed settings, and calls
+    with other values raise ValueError.
+
+    name (str): The function's registered name, a key of `REMOVED`.
     """
-
-    def __init__(self, name: str, advice: str) -> None:
-        """Keep the message."""
-        self.name = name
-        self.message = f"{name} was removed. {advice}"
-
-    @property
-    def __signature__(self) -> Signature:
-        """Raise ValueError: configs are checked against the signature before anything is built."""
-        raise ValueError(self.message)
-
-    def __call__(self, *args: object, **settings: object) -> None:
-        """Raise ValueError."""
-        raise ValueError(self.message)
-
-
-class RemovedSetting(NamedTuple):
-    """A setting that was removed from a registered function.
-
-    off (object): The value with which the setting did nothing. Configs may still have it.
-    advice (str): What to do with another value, as a sentence.
-    in_training_only (bool): Whether trained pipelines predict the same without the setting. Other
-        values then give a warning instead of an error.
-    """
-
-    off: object
-    advice: str
-    in_training_only: bool = False
-
-
-textcat_ensemble_v1 = RemovedPart(TEXTCAT_ENSEMBLE, f"Train a single {TEXTCAT_HASH_EMBED}.")
-unfreeze_v1 = RemovedPart(
-    UNFREEZE,
-    "Name the components in frozen_components of [training], or train them from the start.",
-)
-kpca_rows_v1 = RemovedPart(
-    KPCA_ROWS,
-    "For unknown words, set unk_dropout in MultiEmbed, and add n-grams, LOWER{3,5}, to attrs.",
-)
-kpca_vectors_v1 = RemovedPart(
-    KPCA_VECTORS, "For words without vectors, add n-grams such as LOWER{3,5} to attrs."
-)
-
-
-def with_removed_settings(
-    where: str, **settings: RemovedSetting
-) -> Callable[[FunctionT], FunctionT]:
-    """Let a registered function accept settings that it had in earlier versions.
-
-    Saved configs list all settings. The function itself doesn't get removed settings.
-
-    where (str): What the function builds, for messages.
-    settings (RemovedSetting): The settings by their names.
-    """
+    removed = REMOVED[name]
 
     def decorate(function: FunctionT) -> FunctionT:
         @wraps(function)
-        def without_removed(*args: object, **kwargs: object) -> Any:  # noqa: ANN401
-            for name, setting in settings.items():
-                value = kwargs.pop(name, setting.off)
-                if value != setting.off:
-                    _complain(where, name, value, setting)
-            return function(*args, **kwargs)
+        def without_removed(*args: object, **settings: object) -> Any:  # noqa: ANN401
+            for key, off in removed.items():
+                value = settings.pop(key, off)
+                if value != off:
+                    raise ValueError(f"{name}: {key} = {value!r} was removed. Delete the setting.")
+            return function(*args, **settings)
 
         own = signature(function)
-        removed = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=setting.off, annotation=Any)
-            for name, setting in settings.items()
+        more = [
+            Parameter(key, Parameter.KEYWORD_ONLY, default=off, annotation=Any)
+            for key, off in removed.items()
         ]
-        parameters = [*own.parameters.values(), *removed]
+        parameters = [*own.parameters.values(), *more]
         without_removed.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        without_removed.removed_settings = settings  # type: ignore[attr-defined]
         return cast(FunctionT, without_removed)
 
     return decorate
-
-
-def _complain(where: str, name: str, value: object, setting: RemovedSetting) -> None:
-    if setting.in_training_only:
-        message = f"{where}: {name} = {value!r} is ignored, because the setting was removed."
-        warnings.warn(f"{message} {setting.advice}", stacklevel=4)
-    else:
-        raise ValueError(f"{where}: {name} was removed, was: {value!r}. {setting.advice}")

@@ -6,12 +6,13 @@ from spacy.tokens import Doc
 from thinc.api import Model, chain
 from thinc.types import Floats2d, Ragged
 
+from ..common import registered
 from ..common.checks import check_length, setting_error
-from ..common.removed import RemovedSetting, with_removed_settings
+from ..common.removed import accept_removed_settings
 from ..compute.hashing import default_seeds, importance_seed
 from ..vectors.meta_vectors import MetaVectors
 from .embed_docs import embed_docs
-from .embeddings import IMPORTANCE_ROWS, REMOVED_SETTINGS, Reduce, TableEmbed, weighted_layer
+from .embeddings import IMPORTANCE_ROWS, Reduce, TableEmbed, weighted_layer
 from .features import Attrs, attr_names
 from .rows import hash_rows, lookup_rows
 from .static_vectors import check_settings, read_vectors
@@ -87,7 +88,7 @@ def build_multi_hash_embed_v1(
     )
 
 
-@with_removed_settings("MultiWeightedHashEmbed", **REMOVED_SETTINGS)
+@accept_removed_settings(registered.MULTI_WEIGHTED_HASH_EMBED)
 def build_multi_weighted_hash_embed_v1(
     width: int,
     attrs: Attrs,
@@ -176,11 +177,7 @@ def build_multi_weighted_hash_embed_v1(
     )
 
 
-@with_removed_settings(
-    "MultiEmbed",
-    ard=RemovedSetting(None, "Leave it out, and set min_freq or max_rows of the tables."),
-    ard_warmup=RemovedSetting(1000, "Leave it out.", in_training_only=True),
-)
+@accept_removed_settings(registered.MULTI_EMBED)
 def build_multi_embed_v1(
     width: int,
     attrs: Attrs,

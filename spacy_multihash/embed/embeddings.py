@@ -23,7 +23,6 @@ from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_flag, check_share, check_whole
 from ..common.nodes import Pinned, bound, has_layers
-from ..common.removed import RemovedSetting
 from ..common.types import Array, AttrLayer, AttrsLayer, RowLayer, SymbolColumn, TableLayer
 from ..compute.array_ops import ArrayOps, for_kernel, for_sums
 from ..compute.bags import Bags
@@ -48,16 +47,6 @@ BagLayer = Model[Ragged, Floats2d]
 # "We typically ... choose K and B s.t. K > 10 B" (section 3).
 IMPORTANCE_ROWS = 10
 IMPORTANCE_SD = 0.0005  # the authors' code
-# Settings that the architectures with weights had in version 0.1.0.
-REMOVED_SETTINGS = {
-    "aggregate": RemovedSetting("sum", "Weighted component vectors are summed."),
-    "importance_by": RemovedSetting("hash", "Symbols are hashed to their importance."),
-    "independent": RemovedSetting(True, "Symbols are hashed to component vectors themselves."),
-    "embed_init": RemovedSetting(
-        None, "Component vectors begin as uniform in [-0.1, 0.1).", in_training_only=True
-    ),
-    "importance_init": RemovedSetting(None, "Importance begins near 0.", in_training_only=True),
-}
 
 
 # Columns that are read

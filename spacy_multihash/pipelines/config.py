@@ -6,7 +6,6 @@ from copy import deepcopy
 from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
-from spacy.util import registry
 
 from ..common.registered import (
     MAXOUT_WINDOW_ENCODER,
@@ -15,6 +14,7 @@ from ..common.registered import (
     REPORT_MULTI_EMBED,
     REPORT_MULTI_FEWER_HASH_EMBED,
 )
+from ..common.removed import REMOVED
 from ..compute.hashing import spacy_seeds
 
 ARCHITECTURES = "@architectures"
@@ -168,17 +168,13 @@ def set_config(nlp: Language, new: dict[str, Any]) -> None:
 
 
 def drop_removed_settings(section: dict[str, Any]) -> None:
-    """Delete removed settings that are off from a config, or from a section of it, in place.
+    """Delete removed settings from a config, or from a section of it, in place.
 
     spaCy fills them in, as it does all settings of a registered function.
     """
-    off = set[str]()
-    for name, value in section.items():
-        kind = "factories" if name == "factory" else name.removeprefix("@")
+    for name, value in [*section.items()]:
         if isinstance(value, dict):
             drop_removed_settings(value)
-        elif kind != name and registry.has(kind, value):
-            removed = getattr(registry.get(kind, value), "removed_settings", {})
-            off |= {key for key, rule in removed.items() if section.get(key, rule) == rule.off}
-    for key in off:
-        del section[key]
+        elif name == "factory" or name.startswith("@"):
+            for key in REMOVED.get(value, ()):
+                section.pop(key, None)

@@ -17,13 +17,13 @@ from thinc.api import (
 from thinc.layers.resizable import resize_linear_weighted
 from thinc.types import Floats2d
 
+from ..common import registered
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole
 from ..common.nodes import Pinned
-from ..common.removed import RemovedSetting, with_removed_settings
+from ..common.removed import accept_removed_settings
 from ..compute.hashing import default_seed
 from ..embed.embeddings import (
     IMPORTANCE_ROWS,
-    REMOVED_SETTINGS,
     Reduce,
     embed_bags,
     weighted_layer,
@@ -38,14 +38,7 @@ _ORDERS = [1, 2]
 _NEW_LABEL = -20
 
 
-@with_removed_settings(
-    _WHERE,
-    **REMOVED_SETTINGS,
-    hidden=RemovedSetting([], "The classifier is linear: set hidden = [], and train anew."),
-    input_dropout=RemovedSetting(
-        None, "The model trains on all n-grams of a text.", in_training_only=True
-    ),
-)
+@accept_removed_settings(registered.TEXTCAT_HASH_EMBED)
 def build_textcat_hash_embed_v1(
     exclusive_classes: bool,
     width: int = 20,
@@ -112,7 +105,7 @@ def build_textcat_hash_embed_v1(
     width_of_doc = embed.get_dim("nO")
     bags = embed_bags(embed, reduce=reduce)
     bags.name = f"with_array({embed.name})"
-    # The nodes are a file format: weights of version 0.1.0 have the layers that do nothing.
+    # The nodes are a file format: saved weights have the layer that does nothing.
     layers: list[Model] = [extract, noop(), bags, reduced_ngrams(reduce, width_of_doc)]
     model = _classify(layers, width_of_doc, exclusive_classes=exclusive_classes, nO=nO)
     model.name = TEXTCAT_HASH_EMBED

@@ -16,7 +16,6 @@ NAME = "meta_vectors"
 MODES = ("concat", "mme")
 
 _WHERE = f"Layer '{NAME}'"
-_REMOVED_MODES = ("linear", "scalar")
 # The score of a table that lacks the token. Infinity would give NaN if no table has the token.
 _ABSENT = -1e30
 
@@ -54,8 +53,6 @@ def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
     Raises ValueError if settings are out of range, or if the width of rows differs from the
     initialization.
     """
-    if mode in _REMOVED_MODES:
-        raise ValueError(f'{_WHERE}: mode = "{mode}" was removed. Train with "concat" or "mme".')
     check_choice(_WHERE, "mode", mode, MODES)
     if nO is not None:
         check_whole(_WHERE, "width", nO, 1, MAX_SIZE)

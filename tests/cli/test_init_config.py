@@ -100,8 +100,6 @@ def test_config_is_complete(tmp_path: Path, pipeline: Pipeline, vectors: str | N
     _, filled = fill_config(tmp_path / "filled.cfg", path, silent=True)
     drop_removed_settings(filled)
     assert filled == config
-    removed = {"ard", "ard_warmup", "word_dropout", "dropout_penalty", "confidence", "hidden"}
-    assert not removed & names(config)
     assert all(section["include_static_vectors"] is bool(vectors) for section in embeds(config))
     is_of_ngrams = pipeline not in ENTITIES and vectors is None
     assert bool(embeds(config)) is not is_of_ngrams

@@ -1,4 +1,4 @@
-"""Configs that name removed parts and settings."""
+"""Configs of 1.0 that name removed settings."""
 
 from typing import Any
 
@@ -6,75 +6,53 @@ import pytest
 import spacy
 
 from spacy_multihash.common import removed
-from spacy_multihash.common.removed import (
-    RemovedPart,
-    RemovedSetting,
-    with_removed_settings,
-)
+from spacy_multihash.common.removed import accept_removed_settings
 from spacy_multihash.pipelines.config import drop_removed_settings
 
-PARTS = {name: part for name, part in vars(removed).items() if isinstance(part, RemovedPart)}
+NAME = "test_removed.v1"
+PART = {"@misc": NAME}
 
 
-@with_removed_settings(
-    "Part",
-    depth=RemovedSetting(1, "Leave it out."),
-    noise=RemovedSetting(0.0, "Use dropout.", in_training_only=True),
-)
-def build_part(width: int = 3) -> int:
-    """Return the width."""
-    return width
+@pytest.fixture(autouse=True)
+def part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register a function with two removed settings."""
+    monkeypatch.setitem(removed.REMOVED, NAME, {"depth": 1, "sizes": []})
+
+    def build_part(width: int = 3) -> int:
+        return width
+
+    spacy.registry.misc.register(NAME, func=accept_removed_settings(NAME)(build_part))
 
 
-@pytest.fixture
-def part() -> Any:
-    """A registered function with removed settings, as a section of a config."""
-    spacy.registry.misc.register("test_removed.v1", func=build_part)
-    return {"@misc": "test_removed.v1"}
+def resolve(**settings: object) -> Any:
+    return spacy.registry.resolve({"part": {**PART, **settings}})["part"]
 
 
-def resolve(section: dict[str, Any]) -> Any:
-    return spacy.registry.resolve({"part": section})["part"]
+def test_removed_settings_may_be_left_out_or_off() -> None:
+    assert resolve() == 3
+    assert resolve(width=5, depth=1, sizes=[]) == 5
 
 
-@pytest.mark.parametrize("name", sorted(PARTS))
-@pytest.mark.parametrize("do", [spacy.registry.resolve, spacy.registry.fill])
-def test_removed_part_raises_whatever_its_settings_are(name: str, do: Any) -> None:
-    spacy.registry.misc.register("test_removed_part.v1", func=PARTS[name])
-    with pytest.raises(ValueError, match="spacy-multihash.*was removed"):
-        do({"part": {"@misc": "test_removed_part.v1", "width": 1, "*": {"a": 2}}})
-
-
-def test_removed_settings_may_be_left_out_or_off(part: Any) -> None:
-    assert resolve(part) == 3
-    assert resolve({**part, "width": 5, "depth": 1, "noise": 0.0}) == 5
-
-
-def test_removed_settings_are_dropped_if_they_are_off(part: Any) -> None:
-    filled = spacy.registry.fill({"part": {**part, "noise": 0.1}})
+def test_removed_settings_are_dropped_from_filled_configs() -> None:
+    filled = spacy.registry.fill({"part": PART})
     assert filled["part"]["depth"] == 1
     drop_removed_settings(filled)
-    assert filled == {"part": {**part, "width": 3, "noise": 0.1}}
+    assert filled == {"part": {**PART, "width": 3}}
 
 
-def test_other_value_raises(part: Any) -> None:
-    with pytest.raises(ValueError, match=r"Part: depth was removed, was: 2. Leave it out."):
-        resolve({**part, "depth": 2})
-
-
-def test_other_value_of_a_setting_for_training_warns(part: Any) -> None:
-    with pytest.warns(UserWarning, match=r"noise = 0.1 is ignored, .* Use dropout."):
-        assert resolve({**part, "noise": 0.1}) == 3
+def test_other_value_raises() -> None:
+    with pytest.raises(ValueError, match=f"{NAME}: depth = 2 was removed"):
+        resolve(depth=2)
 
 
 @pytest.mark.parametrize("factory", ["batch_ner", "tagger_ner"])
-def test_other_kinds_of_confidence_raise(factory: str) -> None:
-    with pytest.raises(ValueError, match=r"confidence was removed, was: 'product'. Leave it out"):
+def test_other_values_raise_in_components(factory: str) -> None:
+    with pytest.raises(ValueError, match=f"{factory}: confidence = 'product' was removed"):
         spacy.blank("en").add_pipe(factory, config={"confidence": "product"})
 
 
-def test_types_of_the_other_settings_are_checked(part: Any) -> None:
+def test_types_of_the_other_settings_are_checked() -> None:
     with pytest.raises(ValueError, match="width"):
-        resolve({**part, "width": "wide"})
+        resolve(width="wide")
     with pytest.raises(ValueError, match="unexpected argument: 'height'"):
-        resolve({**part, "height": 1})
+        resolve(height=1)

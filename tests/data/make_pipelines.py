@@ -7,8 +7,6 @@ these kinds:
 
     python -m tests.data.make_pipelines tests/data/VERSION [KIND ...]
 
-The folder after_0.1.0 has kinds that no release had yet.
-
 Each pipeline is saved as spaCy writes it, with a file predictions.json beside. The file has two
 entries. "docs" describes what the pipeline predicts for each text. "nodes" lists the names of the
 nodes of each component's model, built from the config without weights. The names belong to the
@@ -31,6 +29,7 @@ from spacy.tokens import Doc
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from spacy.util import load_model_from_config
+from spacy.vocab import Vocab
 from thinc.api import Config, Model, to_numpy
 from wasabi import msg
 
@@ -39,7 +38,8 @@ from spacy_multihash.pipelines.compress import Precisions, compress
 from tests.helpers.corpora import small_config, write_corpus
 
 PREDICTIONS = "predictions.json"
-SPANS_KEY = "found"
+SPANS_KEY = "predicted"
+EXACT = ("text", "ents", "spans", "parse")  # the rest of a description is numbers
 
 # Words, their IOB2 tags, and a category. Each folder stores every word, so there are few.
 SENTENCES = [
@@ -111,6 +111,10 @@ TEXTCAT = {
 }
 # Entities that are there before a recognizer runs, one of them of words that it would split.
 RULES = [{"label": "DATE", "pattern": "12 days"}, {"label": "LAW", "pattern": "in Rome"}]
+TAG_RULES = [
+    {"patterns": [[{"LOWER": {"IN": ["rain", "snow"]}}]], "attrs": {"TAG": "NN"}},
+    {"patterns": [[{"DEP": "compound"}]], "attrs": {"TAG": "NNP"}},
+]
 INIT_TABLES = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 1}
 
 
@@ -168,6 +172,14 @@ def _batch_ner(embed: dict[str, Any], **settings: Any) -> dict[str, dict[str, An
     return {"tok2vec": sections["tok2vec"], "entity_ruler": ruler, "batch_ner": sections["ner"]}
 
 
+def _batch_parser(embed: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the sections of a tok2vec, of batch_parser, and of rules that set tags."""
+    sections = _ner(embed, factory="batch_parser", min_action_freq=1)
+    sections["ner"]["model"]["state_type"] = "parser"
+    ruler = {"factory": "indexed_attribute_ruler"}
+    return {"tok2vec": sections["tok2vec"], "batch_parser": sections["ner"], "ruler": ruler}
+
+
 def _meta_vectors(**settings: Any) -> dict[str, dict[str, Any]]:
     tables = {"vocab": None, "second": "${paths.vectors}"}
     vectors = {
@@ -194,6 +206,10 @@ SCORER = {"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": "${paths
 KINDS = {
     "hash": Kind(_ner({**MULTI_HASH, "num_hashes": [1, 2, 4, 6]}, scorer=SCORER)),
     "weighted": Kind(_ner({**WEIGHTED, "importance_rows": [60, 40]})),
+    "weighted_appended": Kind(_ner({**WEIGHTED, "append_importance": True})),
+    "weighted_fixed": Kind(
+        _ner({**WEIGHTED, "append_importance": True, "train_importance": False})
+    ),
     "lookup": Kind(_ner({**LOOKUP, "attrs": HASHED["attrs"]}), INIT_TABLES),
     "dilated": Kind(_ner(MULTI_HASH, DILATED)),
     "tagger_ner": Kind(_tagger_ner(MULTI_HASH, share=False, learn_transitions=True, decoder="crf")),
@@ -210,10 +226,9 @@ KINDS = {
     ),
     "report_lookup": Kind(_ner(REPORT_LOOKUP), INIT_TABLES, has_vectors=True),
     "batch_ner": Kind(_batch_ner(CUT)),
-    "batch_ner_best": Kind(
+    "batch_ner_spans": Kind(
         _batch_ner(
             {**CUT, "reduce": "mean", "count_repeats": False},
-            decoder="best",
             spans_key=SPANS_KEY,
             candidates_above=0.05,
             temperature=1.5,
@@ -230,6 +245,7 @@ KINDS = {
         has_vectors=True,
         precisions=Precisions(),
     ),
+    "batch_parser": Kind(_batch_parser(MULTI_HASH)),
     "report_hash": Kind(
         _ner({**HASHED, "@architectures": "spacy.MultiFewerHashEmbed.v1", "num_hashes": 2})
     ),
@@ -258,6 +274,8 @@ def describe(nlp: Language, doc: Doc) -> dict[str, Any]:
         "cats": {label: round(score, 6) for label, score in doc.cats.items()},
     }
     tokens = slice(None, None, 1 + len(doc) // 10)
+    if nlp.has_pipe("batch_parser"):
+        described["parse"] = [[token.head.i, token.dep_, token.tag_] for token in doc]
     if nlp.has_pipe("tok2vec"):
         described["vectors"] = _rounded(doc.tensor[tokens])
     if nlp.has_pipe("batch_ner") and SPANS_KEY in doc.spans:
@@ -303,8 +321,8 @@ def _train(kind: Kind) -> Language:
         nlp.tokenizer = Tokenizer(nlp.vocab)
         train(nlp)
     if kind.is_accelerated:
-        done = accelerate(nlp, keep_ner=True)
-        assert len(done.replaced) == 2 and not done.left, done
+        done = accelerate(nlp)
+        assert len(done.replaced) == 3 and not done.left, done
     nlp.config["paths"].update(train="train.spacy", dev="train.spacy", vectors=None)
     return nlp
 
@@ -312,11 +330,23 @@ def _train(kind: Kind) -> Language:
 def gold() -> list[Doc]:
     """Make the docs of the corpus."""
     vocab = spacy.blank("xx").vocab
-    docs = [Doc(vocab, words.split(), ents=tags.split()) for words, tags, _ in SENTENCES]
+    docs = [_parsed(vocab, words.split(), tags.split()) for words, tags, _ in SENTENCES]
     categories = sorted({category for _, _, category in SENTENCES})
     for doc, (_, _, category) in zip(docs, SENTENCES, strict=True):
         doc.cats = {each: float(each == category) for each in categories}
     return docs
+
+
+def _parsed(vocab: Vocab, words: list[str], tags: list[str]) -> Doc:
+    """Make a doc in which words of entities depend on the next word, others on one before."""
+    heads, last = [], 0
+    for i, following in enumerate([*tags[1:], "O"]):
+        heads.append(i + 1 if following[0] == "I" else last)
+        last = last if following[0] == "I" else i
+    heads[heads[0]] = heads[0]  # the root
+    deps = ["compound" if head > i else "dep" for i, head in enumerate(heads)]
+    deps[heads[0]] = "ROOT"
+    return Doc(vocab, words, ents=tags, heads=heads, deps=deps)
 
 
 def config_of(kind: Kind, folder: Path) -> Config:
@@ -327,6 +357,8 @@ def config_of(kind: Kind, folder: Path) -> Config:
     config["components"] = kind.components
     if "entity_ruler" in kind.components:
         config["initialize"]["components"]["entity_ruler"] = {"patterns": RULES}
+    if "ruler" in kind.components:
+        config["initialize"]["components"]["ruler"] = {"patterns": TAG_RULES}
     config["training"].update(patience=0, max_steps=120, eval_frequency=120, score_weights={})
     config["training"]["batcher"] = {"@batchers": "spacy.batch_by_sequence.v1", "size": 9}
     config["training"]["optimizer"]["learn_rate"] = 0.01
@@ -350,16 +382,21 @@ def _check(name: str, nlp: Language, descriptions: list[dict[str, Any]]) -> None
     Another machine rounds otherwise. So entities have to stay the same if weights change a little.
     """
     if "textcat" in nlp.pipe_names:
-        scores = [score for found in descriptions for score in found["cats"].values()]
+        scores = [score for predicted in descriptions for score in predicted["cats"].values()]
         if max(scores) < 0.7 or min(scores) > 0.1:
             raise ValueError(f"{name}: no text has a clear category.")
-    elif sum(len(found["ents"]) for found in descriptions) < len(TEXTS):
+    elif "batch_parser" in nlp.pipe_names:
+        if len({str(token[1:]) for predicted in descriptions for token in predicted["parse"]}) < 5:
+            raise ValueError(f"{name}: too few labels and tags are predicted.")
+    elif sum(len(predicted["ents"]) for predicted in descriptions) < len(TEXTS):
         raise ValueError(f"{name}: there are too few entities.")
     for _ in _disturb(nlp):
-        for found in descriptions:
-            now = describe(nlp, nlp(found["text"]))
-            if (now["ents"], now.get("spans")) != (found["ents"], found.get("spans")):
-                raise ValueError(f"{name}: small changes of the weights change {found['text']!r}.")
+        for predicted in descriptions:
+            now = describe(nlp, nlp(predicted["text"]))
+            if any(now.get(key) != predicted.get(key) for key in EXACT):
+                raise ValueError(
+                    f"{name}: small changes of the weights change {predicted['text']!r}."
+                )
 
 
 def _disturb(nlp: Language) -> Iterator[int]:
@@ -381,7 +418,7 @@ def _disturb(nlp: Language) -> Iterator[int]:
 
 
 def _write(path: Path, nodes: dict[str, list[str]], descriptions: list[dict[str, Any]]) -> None:
-    lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in descriptions)
+    lines = ",\n".join(json.dumps(predicted, ensure_ascii=False) for predicted in descriptions)
     text = f'{{"nodes": {json.dumps(nodes)},\n"docs": [\n{lines}\n]}}\n'
     path.write_text(text, encoding="utf8", newline="\n")
 

@@ -49,7 +49,7 @@ from tests.helpers.spacy_pipelines import (
 )
 from tests.helpers.weights import all_weights
 
-SAVED = Path(__file__).resolve().parents[1] / "data" / "0.1.0"
+SAVED = Path(__file__).resolve().parents[1] / "data" / "1.0.0"
 WHOLE = Precisions("float32", "float32", "float32")
 WORDS = ["Anna", "met", "Rome", "fell", "Bob"]
 KEEP = "spacy-multihash.keep_compressed.v1"

@@ -7,7 +7,8 @@ from thinc.api import Linear, Model
 from thinc.types import Floats2d
 
 from ...common.checks import MAX_SIZE, check_choice, check_flag, check_whole
-from ...common.removed import RemovedSetting, with_removed_settings
+from ...common.registered import TOKEN_TAGGER
+from ...common.removed import accept_removed_settings
 from ...common.types import DocsEncoder, TokenTagger
 from ...compute.ops import use_kernel_ops
 from .token_tagger import check_tok2vec, token_tagger
@@ -16,12 +17,7 @@ _WHERE = "TokenTagger"  # in messages
 Passes = Literal["all", "last"]
 
 
-@with_removed_settings(
-    _WHERE,
-    word_dropout=RemovedSetting(
-        0.0, "Set unk_dropout in MultiEmbed, or dropout in [training].", in_training_only=True
-    ),
-)
+@accept_removed_settings(TOKEN_TAGGER)
 def build_token_tagger_v1(
     tok2vec: Model[List[Doc], List[Floats2d]],
     train_passes: Passes = "all",

@@ -13,7 +13,7 @@ from spacy.pipeline import TrainablePipe
 from thinc.api import Config, Model
 
 from ...common.registered import ITERATED_DILATED_ENCODER, MULTI_HASH_EMBED, TOKEN_TAGGER
-from ...common.removed import RemovedSetting, with_removed_settings
+from ...common.removed import accept_removed_settings
 from ...common.types import Decoder
 from .settings import Settings
 
@@ -49,7 +49,6 @@ share = true
 residual = true
 normalize = true
 """
-_NO_STATES = "Delete it: only spaCy's ner goes through states one by one."
 
 
 @Language.factory(
@@ -58,16 +57,7 @@ _NO_STATES = "Delete it: only spaCy's ner goes through states one by one."
     default_config={**asdict(Settings()), **Config().from_str(DEFAULT_CONFIG)["tagger_ner"]},
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
-@with_removed_settings(
-    "tagger_ner",
-    dropout_penalty=RemovedSetting(0.0, "Set dropout in [training].", in_training_only=True),
-    confidence=RemovedSetting("marginal", "Leave it out: all probabilities are marginal."),
-    incorrect_spans_key=RemovedSetting(
-        None, "The component batch_ner learns from incorrect spans.", in_training_only=True
-    ),
-    moves=RemovedSetting(None, _NO_STATES),
-    update_with_oracle_cut_size=RemovedSetting(None, _NO_STATES),
-)
+@accept_removed_settings("tagger_ner")
 def make_tagger_ner(
     nlp: Language,
     name: str,

@@ -12,7 +12,7 @@ from spacy.pipeline import TrainablePipe
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from thinc.api import Config, Model
 
-from ...common.removed import RemovedSetting, with_removed_settings
+from ...common.removed import accept_removed_settings
 from ...common.types import TransitionDecoder
 from ..recognizer import other_architecture
 from .settings import Settings
@@ -54,9 +54,7 @@ subword_features = true
     default_config={**Config().from_str(DEFAULT_CONFIG)["batch_ner"], **asdict(Settings())},
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
-@with_removed_settings(
-    "batch_ner", confidence=RemovedSetting("exact", "Leave it out: all probabilities are exact.")
-)
+@accept_removed_settings("batch_ner")
 def make_batch_ner(
     nlp: Language,
     name: str,
