@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from spacy_multihash.common.files import replacing_file, write_bytes
-from spacy_multihash.inspection.errors import entities_of
+from spacy_multihash.corpus.spans import match
 
 if TYPE_CHECKING:
     import pandas
@@ -183,11 +183,12 @@ def _count_doc(example: Example) -> Counts:
     gold = example.y
     starts = [token.is_sent_start is True for token in gold]
     sentence = numpy.cumsum([0, *starts[1:]]) if len(gold) else numpy.zeros(0, dtype="i")
-    golds, predicted = map(set, entities_of(example))
     counts = numpy.zeros((len(gold) and int(sentence[-1]) + 1, 3), dtype="uint8")
-    for index, entities in ((TRUE, predicted & golds), (FALSE, predicted - golds), (GOLD, golds)):
-        for entity in entities:
-            counts[sentence[entity.start], index] += 1
+    for kind, wanted, predicted in match(gold, example.x):
+        if wanted is not None:
+            counts[sentence[wanted.start], GOLD] += 1
+        if predicted is not None:
+            counts[sentence[predicted.start], TRUE if kind == "right" else FALSE] += 1
     return counts
 
 

@@ -47,7 +47,7 @@ from spacy_multihash.corpus.evaluation import (
     score_parts,
 )
 from spacy_multihash.corpus.read import read_docs
-from spacy_multihash.inspection.rows import model_size
+from spacy_multihash.inspection.tables import model_size
 from spacy_multihash.tables.find import component_models
 
 TRAINING = Path("training")

@@ -34,13 +34,10 @@ _NAMES = {
     ],
     "encode.architectures": ["build_iterated_dilated_encoder_v1", "build_maxout_window_encoder_v1"],
     "encode.iterated_dilated_encoder": ["effective_input_width"],
-    "inspection.importance": ["Ranking", "symbol_importance"],
-    "inspection.rows": [
-        "inspect_symbols",
-        "inspect_table",
-        "model_size",
-        "symbols_of",
-    ],
+    "inspection.errors": ["Errors", "errors"],
+    "inspection.explain": ["Effects", "Explanations", "explain", "explain_corpus"],
+    "inspection.show": ["Shown", "show"],
+    "inspection.tables": ["InspectedTables", "inspect_tables", "model_size"],
     "ner.calibration": ["Calibration", "calibrate"],
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],
@@ -57,6 +54,7 @@ _NAMES = {
     ],
     "scale.apply": ["Applied", "apply"],
     "tables.find": ["find_tables", "find_weighted"],
+    "tables.init": ["InitializedTables", "init_tables"],
     "tables.set_tables": ["set_tables"],
     "tables.tables": [
         "Table",
@@ -68,6 +66,13 @@ _NAMES = {
         "write_tables",
     ],
     "textcat.architectures": ["build_textcat_hash_embed_v1"],
+    "vectors.tools": [
+        "WrittenVectors",
+        "align_vectors",
+        "merge_vectors",
+        "prune_vectors",
+        "reduce_vectors",
+    ],
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -28,12 +28,17 @@ from .encode.architectures import (
     build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
 )
 from .encode.iterated_dilated_encoder import effective_input_width as effective_input_width
-from .inspection.importance import Ranking as Ranking
-from .inspection.importance import symbol_importance as symbol_importance
-from .inspection.rows import inspect_symbols as inspect_symbols
-from .inspection.rows import inspect_table as inspect_table
-from .inspection.rows import model_size as model_size
-from .inspection.rows import symbols_of as symbols_of
+from .inspection.errors import Errors as Errors
+from .inspection.errors import errors as errors
+from .inspection.explain import Effects as Effects
+from .inspection.explain import Explanations as Explanations
+from .inspection.explain import explain as explain
+from .inspection.explain import explain_corpus as explain_corpus
+from .inspection.show import Shown as Shown
+from .inspection.show import show as show
+from .inspection.tables import InspectedTables as InspectedTables
+from .inspection.tables import inspect_tables as inspect_tables
+from .inspection.tables import model_size as model_size
 from .ner.calibration import Calibration as Calibration
 from .ner.calibration import calibrate as calibrate
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
@@ -53,6 +58,8 @@ from .scale.apply import Applied as Applied
 from .scale.apply import apply as apply
 from .tables.find import find_tables as find_tables
 from .tables.find import find_weighted as find_weighted
+from .tables.init import InitializedTables as InitializedTables
+from .tables.init import init_tables as init_tables
 from .tables.set_tables import set_tables as set_tables
 from .tables.tables import Table as Table
 from .tables.tables import Tables as Tables
@@ -62,5 +69,10 @@ from .tables.tables import merge_tables as merge_tables
 from .tables.tables import read_tables as read_tables
 from .tables.tables import write_tables as write_tables
 from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
+from .vectors.tools import WrittenVectors as WrittenVectors
+from .vectors.tools import align_vectors as align_vectors
+from .vectors.tools import merge_vectors as merge_vectors
+from .vectors.tools import prune_vectors as prune_vectors
+from .vectors.tools import reduce_vectors as reduce_vectors
 
 __version__: str

@@ -12,24 +12,17 @@ from spacy.cli.train import train as train_cli
 from spacy.language import Language
 from spacy.strings import get_string_id
 from spacy.tokens import Doc, DocBin, Span, Token
-from spacy.training.initialize import init_nlp
 from spacy.util import load_model_from_config
 from thinc.api import Config, Model
 
 from spacy_multihash import (
     build_multi_hash_embed_v1,
     embed_to_spacy,
-    find_tables,
-    inspect_symbols,
     read_tables,
     spacy_seeds,
-    symbol_importance,
-    symbols_of,
     write_tables,
 )
 from spacy_multihash.corpus.read import model_examples, tokens_of
-from spacy_multihash.inspection.importance import Ranking
-from spacy_multihash.inspection.symbols import DocSymbols
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import CALLBACK, small_config
 from tests.helpers.features import ngrams
@@ -192,39 +185,6 @@ def test_tables_count_the_annotation_of_the_corpus(corpus: Path, tmp_path: Path)
     again = read_tables(tmp_path / "tables.bin")
     for name in ATTRS:
         assert_array_equal(again.tables[name].keys, tables.tables[name].keys)
-
-
-# Inspection
-
-
-def test_symbols_of_features_are_counted_and_named(nlp: Language, kind: str, corpus: Path) -> None:
-
-    def make_docs() -> Iterator[Doc]:
-        return tokens_of(model_examples(nlp, corpus))
-
-    symbols = DocSymbols(make_docs, nlp.vocab)
-    assert {table.attr for table in find_tables(nlp)} == {*ATTRS}
-    for table, counted in symbols.count(find_tables(nlp)).items():
-        assert table.attr == ("NORM" if table.feature is None else table.feature.name)
-        texts = symbols.texts(table, counted.keys.tolist())
-        found = dict(zip(texts, counted.counts.tolist(), strict=True))
-        assert found == count(table.attr, repeats=kind != "lookup")
-    assert len(symbols_of(make_docs(), find_tables(nlp))) == len(find_tables(nlp))
-
-
-def test_rows_of_each_symbol_of_a_word(nlp: Language) -> None:
-    tables = {table.attr: table for table in find_tables(nlp)}
-    symbols = [row.symbol for row in inspect_symbols(tables["LOWER{3,4}"], "Roma", nlp.vocab)]
-    assert sorted(symbols) == sorted(ngrams("roma", 3, 4))
-    (row,) = inspect_symbols(tables["ORTH[:2]"], "Roma", nlp.vocab)
-    assert row.symbol == "Ro"
-
-
-def test_importance_names_the_symbols(corpus: Path) -> None:
-    nlp = init_nlp(make_config("weighted", corpus))
-    ranking = Ranking(top=1000, min_freq=1)
-    for found in symbol_importance(nlp, lambda: tokens_of(model_examples(nlp, corpus)), ranking):
-        assert {symbol.text: symbol.freq for symbol in found.largest} == count(found.attr)
 
 
 def test_features_that_spacy_lacks_are_not_converted() -> None:

@@ -12,6 +12,7 @@ from spacy.tokens import DocBin
 from ..common.files import write_bytes, write_json
 from ..common.load import load_pipeline
 from ..common.outputs import check_file_output
+from ..common.templates import render
 from ..corpus.evaluation import (
     Evaluation,
     Matching,
@@ -22,7 +23,7 @@ from ..corpus.evaluation import (
     read_known_entities,
 )
 from ..corpus.read import model_examples, write_corpora
-from ..inspection.errors_page import render_side_by_side
+from ..corpus.spans import side_by_side
 from ._util import AS_JSON, CODE, GPU_ID, MODEL, failing, import_code, msg, print_json, show_table
 
 
@@ -79,7 +80,9 @@ def evaluate_cli(
             write_corpora(masked, bins)
         if page is not None:
             shown = examples[:displacy_limit]
-            write_bytes(page, render_side_by_side(shown, f"Entities of {data}"))
+            docs = [side_by_side(eg.reference, eg.predicted) for eg in shown]
+            html = render("side_by_side.html", title=f"Entities of {data}", docs=docs)
+            write_bytes(page, html.encode())
         if output is not None:
             write_json(output, asdict(evaluation))
     if as_json:

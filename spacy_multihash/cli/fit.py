@@ -66,8 +66,7 @@ from ..fit.splits import (
     unknown_documents,
 )
 from ..fit.training import History, train
-from ..inspection.errors import find_mistakes
-from ..inspection.errors_page import render_mistakes
+from ..inspection.errors import errors
 from ..inspection.page import Html
 from ..ner.calibration import calibrate, compare, judge_entities
 from ..pipelines.compare import tokens_per_second
@@ -672,9 +671,8 @@ def show_mistakes(run: Run, nlp: Language) -> Html:
     if run.options.textcat:
         wrong = text_mistakes(nlp, list(model_examples(nlp, run.corpus("dev"))))
         return render_text_mistakes(wrong, limit=MISTAKES)
-    dev, in_train = (read_docs(run.corpus(name), nlp.vocab) for name in ("dev", "train"))
-    mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED)
-    return render_mistakes(mistakes, limit=MISTAKES)
+    done = errors(nlp, run.corpus("dev"), train=run.corpus("train"), explained=EXPLAINED)
+    return Html(done.fragment(MISTAKES))
 
 
 def next_commands(run: Run) -> dict[str, str]:

@@ -28,13 +28,12 @@ COMMANDS = {
     "corpus-stats": "Count documents, entities and attributes of a corpus.",
     "errors": "Show the mistakes of a pipeline on a corpus, the most confident ones first.",
     "evaluate": "Score an entity recognizer on seen and unseen entities.",
-    "explain": "Show what made a pipeline find an entity.",
+    "explain": "Show what made a pipeline predict an entity, or a text's label.",
     "fit": "Train a pipeline on your own corpus, and report how good it is.",
-    "importance": "Show the most and the least important tokens or n-grams.",
     "init-config": "Write a complete config, for entities or texts.",
     "init-tables": "Write the tables of a config's MultiEmbed to a file.",
-    "inspect-rows": "Show the rows of words, and how full the tables are.",
-    "show": "Show the entities that a pipeline finds in a text, with their probabilities.",
+    "inspect-tables": "Show the size of a pipeline's embedding tables, and how full they are.",
+    "show": "Show the entities that a pipeline predicts in a text, with their probabilities.",
     "vectors": "Align, merge, shorten and prune static vectors.",
 }
 # These commands take overrides of the config, such as --training.seed 1, as further arguments.

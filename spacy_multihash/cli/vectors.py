@@ -1,24 +1,12 @@
 """`python -m spacy multihash vectors`: commands for tables of static vectors."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Optional
 
-import spacy
 import typer
-from spacy.vocab import Vocab
 
-from ..common.load import source_path
-from ..common.outputs import check_file_output, check_folder_output
-from ..corpus.read import read_docs
-from ..corpus.texts import read_lines
-from ..embed.features import attr_id
-from ..vectors import reduce
-from ..vectors.align import alike_vectors, pair_vectors, procrustes
-from ..vectors.files import read_table, text_words, write_table
-from ..vectors.table import VectorTable
-from ..vectors.text import SUFFIXES, is_text
-from ._util import failing, msg
+from ..vectors.tools import align_vectors, merge_vectors, prune_vectors, reduce_vectors
+from ._util import PROGRESS, command, show, wrote
 
 HELP = """Align, merge, shorten and prune static vectors.
 
@@ -26,8 +14,6 @@ Tables are packages, folders of pipelines or vocabs, and vectors as text.
 
 DOCS: python -m pydoc spacy_multihash.vectors
 """
-# Suffixes of files that can't be written, and that no folder should have.
-_NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
 _IN = typer.Argument(
     ...,
     metavar="IN",
@@ -55,6 +41,7 @@ vectors_cli = typer.Typer(
 
 
 @vectors_cli.command("align")
+@command("Cannot align the vectors")
 def align_cli(
     source: str = typer.Argument(..., metavar="IN", help="Table to map"),
     target: str = typer.Argument(..., metavar="TARGET", help="Table whose space IN is mapped into"),
@@ -70,19 +57,15 @@ def align_cli(
 ) -> None:
     """Rotate a table into another table's space, such as another language's.
 
-    DOCS: python -m pydoc spacy_multihash.vectors.align
+    DOCS: python -m pydoc spacy_multihash.align_vectors
     """
-    with failing("Cannot align the vectors"):
-        table, other = _read([source, target], output, lang=lang, force=force, inputs=[dictionary])
-        if dictionary is None:
-            Y, X = alike_vectors(table, other)
-        else:
-            Y, X = pair_vectors(table, other, read_pairs(dictionary))
-        _write(output, reduce.map_table(table, procrustes(Y, X)))
-        msg.text(f"Pairs: {len(Y):,}")
+    done = align_vectors(source, target, output, dictionary=dictionary, lang=lang, force=force)
+    show(done)
+    wrote("the vectors", output)
 
 
 @vectors_cli.command("merge")
+@command("Cannot merge the vectors")
 def merge_cli(
     sources: list[str] = typer.Argument(..., metavar="IN...", help="Two or more tables"),
     output: Path = _OUT,
@@ -92,22 +75,14 @@ def merge_cli(
 ) -> None:
     """Merge tables into one, with the words of all tables: PCA of the tables side by side.
 
-    DOCS: python -m pydoc spacy_multihash.vectors.reduce
+    DOCS: python -m pydoc spacy_multihash.merge_vectors
     """
-    with failing("Cannot merge the vectors"):
-        if len(sources) < 2:
-            raise ValueError(
-                f"Expected two or more tables to merge, got {sources[0]}. Name the others before "
-                "OUT."
-            )
-        tables = _read(sources, output, lang=lang, force=force)
-        joined = reduce.join_words(tables)
-        if is_text(output):
-            text_words(joined)
-        _write(output, reduce.merge(joined, tables, width))
+    show(merge_vectors(sources, output, width=width, lang=lang, force=force, progress=PROGRESS))
+    wrote("the vectors", output)
 
 
 @vectors_cli.command("pca")
+@command("Cannot reduce the vectors")
 def pca_cli(
     source: str = _IN,
     output: Path = _OUT,
@@ -134,17 +109,25 @@ def pca_cli(
 ) -> None:
     """Make vectors shorter, by their principal axes.
 
-    DOCS: python -m pydoc spacy_multihash.vectors.reduce
+    DOCS: python -m pydoc spacy_multihash.reduce_vectors
     """
-    with failing("Cannot reduce the vectors"):
-        (table,) = _read([source], output, lang=lang, force=force, inputs=[words])
-        chosen = None if words is None else _read_words(words)
-        stats = reduce.moments(table.estimation_vectors(chosen))
-        function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
-        _write(output, reduce.map_table(table, function))
+    done = reduce_vectors(
+        source,
+        output,
+        width=width,
+        drop_top=drop_top,
+        keep_origin=keep_origin,
+        words=words,
+        lang=lang,
+        force=force,
+        progress=PROGRESS,
+    )
+    show(done)
+    wrote("the vectors", output)
 
 
 @vectors_cli.command("prune")
+@command("Cannot prune the vectors")
 def prune_cli(
     source: str = _IN,
     output: Path = _OUT,
@@ -166,84 +149,17 @@ def prune_cli(
 ) -> None:
     """Keep the vectors of a corpus's words.
 
-    DOCS: python -m pydoc spacy_multihash.vectors.reduce
+    DOCS: python -m pydoc spacy_multihash.prune_vectors
     """
-    with failing("Cannot prune the vectors"):
-        (table,) = _read([source], output, lang=lang, force=force, inputs=[words])
-        values = table.values(_read_words(words), None if attr is None else attr_id(attr))
-        _write(output, reduce.prune(table, values, first=first))
-
-
-def _read(
-    sources: Sequence[str],
-    output: Path,
-    *,
-    lang: Optional[str],
-    force: bool,
-    inputs: Sequence[Optional[Path]] = (),
-) -> list[VectorTable]:
-    """Check the output, and read tables.
-
-    lang (Optional[str]): The language to set. None keeps the language of each table.
-    inputs (Sequence[Optional[Path]]): Other files that the command reads.
-    """
-    paths = []
-    for source in sources:
-        path = source_path(source).resolve()
-        # A pipeline's table is in its vocab.
-        paths.append(path / "vocab" if (path / "vocab").is_dir() else path)
-        if paths[-1] in paths[:-1]:
-            raise ValueError(f"The table {source} is given twice. Give each one once.")
-    if output.name.lower().endswith(_NOT_WRITTEN):
-        raise ValueError(
-            f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, got {output}. "
-            "Give another name."
-        )
-    if is_text(output):
-        check_file_output(output, "OUT", *sources, *inputs, force=force)
-    else:
-        check_folder_output(output, *sources, *inputs, force=force)
-    if lang is not None:
-        spacy.blank(lang)
-    return [read_table(source, lang) for source in sources]
-
-
-def read_pairs(path: Path) -> list[tuple[str, str]]:
-    """Read pairs of words, a pair on each line, separated by tabs or blanks. Skips blank lines.
-
-    Raises ValueError if a line isn't UTF-8, doesn't have two words, or repeats a pair.
-    """
-    pairs: dict[tuple[str, ...], int] = {}
-    for number, line in read_lines(path):
-        words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
-        if not any(words):
-            continue
-        pair = tuple(words)
-        if len(words) != 2 or not all(words) or pair in pairs:
-            problem = f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
-            raise ValueError(
-                f"{path}, line {number}: expected two words, separated by a tab, got {problem}. "
-                "Correct or remove the line."
-            )
-        pairs[pair] = number
-    if not pairs:
-        raise ValueError(f"{path} has no pairs. Write two words on each line.")
-    return [(word, other) for word, other in pairs]
-
-
-def _read_words(path: Path) -> list[str]:
-    """Read the distinct words of a corpus, or of a file with a word a line, in their order."""
-    if path.is_dir() or path.suffix == ".spacy":
-        words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
-    else:
-        words = [line for _, line in read_lines(path)]
-    words = list(dict.fromkeys(filter(None, words)))
-    if not words:
-        raise ValueError(f"There are no words in {path}. Check the path.")
-    return words
-
-
-def _write(output: Path, table: VectorTable) -> None:
-    write_table(output, table)
-    rows, width = table.data.shape
-    msg.good(f"Wrote {rows:,} vectors of width {width} to {output}")
+    done = prune_vectors(
+        source,
+        output,
+        words=words,
+        first=first,
+        attr=attr,
+        lang=lang,
+        force=force,
+        progress=PROGRESS,
+    )
+    show(done)
+    wrote("the vectors", output)

@@ -12,6 +12,7 @@ from thinc.model import deserialize_attr, serialize_attr
 # Names of thinc's and spaCy's nodes. The names of our nodes are in their layers' files.
 EXPAND_WINDOW = "expand_window"
 EXTRACT_FEATURES = "extract_features"
+EXTRACT_NGRAMS = "extract_ngrams"
 HASH_EMBED = "hashembed"
 LAYER_NORM = "layernorm"
 LINEAR = "linear"

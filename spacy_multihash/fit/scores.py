@@ -19,9 +19,9 @@ from ..corpus.evaluation import (
     score_parts,
 )
 from ..corpus.read import text_labels
+from ..corpus.spans import match
 from ..corpus.splits import FOLDS
 from ..corpus.statistics import Repeats
-from ..inspection.errors import entities_of
 
 # Bootstrap samples of an interval, and how many to draw at once.
 _SAMPLES, _SAMPLE_BATCH = 1000, 50
@@ -210,13 +210,14 @@ def count_sentences(example: Example, known: KnownEntities) -> numpy.ndarray:
     doc = example.reference
     has_sentences = doc.has_annotation("SENT_START")
     sentences = [sent.start for sent in doc.sents] if has_sentences else [0]
-    gold, found = ({(e.start, e.end, e.label) for e in part} for part in entities_of(example))
     counts = numpy.zeros((len(sentences), 2, 3), dtype="int64")
-    for column, entities in enumerate((gold & found, found - gold, gold - found)):
-        for start, end, label in entities:
-            place = numpy.searchsorted(sentences, start, side="right") - 1
-            is_seen = known.has_seen(Span(doc, start, end, label))
-            counts[place, int(is_seen), column] += 1
+    for kind, gold, predicted in match(doc, example.predicted):
+        sides = [(gold, 0)] if kind == "right" else [(predicted, 1), (gold, 2)]
+        for entity, column in sides:
+            if entity is not None:
+                place = numpy.searchsorted(sentences, entity.start, side="right") - 1
+                is_seen = known.has_seen(Span(doc, *entity.key))
+                counts[place, int(is_seen), column] += 1
     return counts
 
 

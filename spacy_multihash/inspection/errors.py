@@ -1,10 +1,10 @@
 """The mistakes of a recognizer on a corpus, its confidence, and what the training corpus says.
 
-A gold entity and a found entity that overlap are one mistake: another label, other boundaries, or
-both. Each entity is in one mistake at most, and all other entities are missed or spurious. So
+A gold entity and a predicted entity that overlap are one mistake: another label, other boundaries,
+or both. Each entity is in one mistake at most, and all other entities are missed or spurious. So
 
-    gold entities  = right + label + cut + both + missed
-    found entities = right + label + cut + both + spurious
+    gold entities      = right + label + cut + both + missed
+    predicted entities = right + label + cut + both + spurious
 
 Tokens without gold annotation are ignored, as in spaCy's scorer.
 """
@@ -13,66 +13,56 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Literal, NamedTuple, Optional
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Optional, Union
 
+from markupsafe import Markup
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Corpus, Example
+from spacy.training import Example
 from spacy.util import minibatch
-from tqdm import tqdm
 
+from ..common.checks import check_whole
+from ..common.load import loaded
+from ..common.progress import Progress, no_progress
+from ..common.result import Result, Table, to_json
+from ..common.templates import in_notebook, render
 from ..corpus.evaluation import predict
+from ..corpus.read import Data, examples_of
+from ..corpus.spans import Entity, Kind, Mark, Match, Piece, match, pieces
 from ..ner.spans import annotate_before, score_spans
-from .explain import Explanation, Key, explain, prepare
+from .explain import Explanation, Key, explain_entity, prepare, signed, visible
+from .similar import Neighbour, TrainingEntities, Words
 
-Kind = Literal["label", "cut", "both", "spurious", "missed"]
-Words = tuple[str, ...]
+Tool = Literal["prodigy", "doccano"]
+Side = Literal["gold", "predicted"]
 KINDS: Mapping[Kind, str] = {
     "label": "Another label",
     "cut": "Other boundaries",
     "both": "Another label and other boundaries",
     "spurious": "Spurious: no gold entity",
-    "missed": "Missed: nothing found",
+    "missed": "Missed: nothing predicted",
 }
 # Minimum confidence of a mistake to suspect the annotation.
 SURE = 0.9
-# Words are rarely annotated if at most this share of their occurrences in training is.
-RARE = 0.1
 # Tokens to each side of a mistake, in docs without sentences or with long sentences.
 _CONTEXT = 25
-# Neighbours of each kind, and the minimum share of words in common.
-_NEIGHBOURS, _SHARED_WORDS = 3, 1 / 3
 _DOC_BATCH = 256
 _WINDOW = 3
-
-
-@dataclass(frozen=True)
-class Entity:
-    """An entity in a gold doc, or found there, by the tokens of the gold doc."""
-
-    start: int
-    end: int
-    label: str
-    text: str
-    # None if the recognizer gives none
-    probability: Optional[float] = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """A similar entity of training, and how many have its words or shape."""
-
-    text: str
-    label: str
-    count: int
+# Groups with this many mistakes or fewer are open at first.
+_FEW = 20
+# How many tokens and features to name in the summary of an explanation.
+_STRONGEST = 4
+_SUSPECT = "The annotation may be wrong"
+_COUNTS, _CONFUSION = "Counts", "Which labels are confused"
 
 
 @dataclass
 class Mistake:
-    """A mistake. `gold` is None if it's spurious, and `found` if it's missed.
+    """A mistake. `gold` is None if it's spurious, and `predicted` if it's missed.
 
-    confidence (Optional[float]): The probability of the found entity, or that a missed entity is no
-        entity. None without probabilities.
+    confidence (Optional[float]): The probability of the predicted entity, or that a missed entity
+        is no entity. None without probabilities.
     seen (Optional[bool]): Whether the training corpus has an entity with the same text as the gold
         or spurious entity. None without a training corpus.
     same_words (tuple[Neighbour, ...]): The training entities with most words in common.
@@ -80,17 +70,17 @@ class Mistake:
         shapes, a frequent entity of each label, and their count.
     is_suspect (bool): Whether the annotation may be wrong: the model is confident, and the gold
         annotation is rare in training.
-    explanation (Optional[Explanation]): The reasons for the found or the missed entity.
+    explanation (Optional[Explanation]): The reasons for the predicted or the missed entity.
     """
 
     kind: Kind
     doc: int  # the number of the gold doc
     gold: Optional[Entity]
-    found: Optional[Entity]
+    predicted: Optional[Entity]
     words: tuple[str, ...] = ()  # of its sentence, each with trailing whitespace
     first: int = 0  # the number of the first word in the doc
     gold_around: tuple[Entity, ...] = ()  # all entities of the sentence
-    found_around: tuple[Entity, ...] = ()
+    predicted_around: tuple[Entity, ...] = ()
     confidence: Optional[float] = None
     seen: Optional[bool] = None
     same_words: tuple[Neighbour, ...] = ()
@@ -104,57 +94,249 @@ class Mistake:
         return next(iter(self.sides.values()))
 
     @property
-    def sides(self) -> dict[str, Entity]:
-        """The entities by side, "gold" and "found". One of them may be missing."""
-        sides = {"gold": self.gold, "found": self.found}
+    def sides(self) -> dict[Side, Entity]:
+        """The entities by side. One of them may be missing."""
+        sides: dict[Side, Optional[Entity]] = {"gold": self.gold, "predicted": self.predicted}
         return {name: entity for name, entity in sides.items() if entity is not None}
+
+    @property
+    def text(self) -> str:
+        """The text of the gold or the spurious entity, on a line."""
+        return _one_line(self.entity.text)
+
+    @property
+    def about(self) -> str:
+        """The labels, the probabilities, whether it's seen, and the doc."""
+        parts = []
+        for side, entity in self.sides.items():
+            chance = "" if entity.probability is None else f", p {_percent(entity.probability)}"
+            parts.append(f"{side} {entity.label}{chance}")
+        if self.seen is not None:
+            parts.append("seen" if self.seen else "unseen")
+        return " · ".join([*parts, f"doc {self.doc}"])
+
+    @property
+    def in_training(self) -> str:
+        """The similar entities in training."""
+        kinds = (("same words", self.same_words), ("same shape", self.same_shape))
+        return ". ".join(f"{kind}: {'; '.join(map(str, some))}" for kind, some in kinds if some)
+
+    @property
+    def why(self) -> str:
+        """The main reasons for a predicted entity, or against a missed one."""
+        assert self.explanation is not None
+        why, sign = ("Why not", -1) if self.predicted is None else ("Why", 1)
+        columns = zip(self.explanation.words, self.explanation.by_feature, strict=True)
+        cells = [
+            (sign * value, f"{visible(word)} {feature} {signed(value, 1)}")
+            for word, values in columns
+            for feature, value in zip(self.explanation.features, values, strict=True)
+        ]
+        strongest = [text for value, text in sorted(cells, reverse=True) if value > 0][:_STRONGEST]
+        reasons = " · ".join(strongest) or "Nothing around it counts."
+        return f"{why} {self.explanation.label}? {reasons}"
+
+    def marks(self, side: Side) -> list[Piece]:
+        """Mark the entities of a side in the sentence."""
+        own, around, kind = {
+            "gold": (self.gold, self.gold_around, "missed"),
+            "predicted": (self.predicted, self.predicted_around, "wrong"),
+        }[side]
+        marks = [
+            Mark(e.start - self.first, e.end - self.first, e.label, kind if e == own else "")
+            for e in around
+        ]
+        return pieces(self.words, marks)
+
+    def __str__(self) -> str:
+        """Describe the mistake in a line."""
+        entities = [
+            f"{side} {entity.label} {_one_line(entity.text)!r}"
+            + ("" if entity.probability is None else f" (p {_percent(entity.probability)})")
+            for side, entity in self.sides.items()
+        ]
+        suspect = f"{_SUSPECT.lower()}: " if self.is_suspect else ""
+        return f"{suspect}{self.kind}: {', '.join(entities)}"
+
+
+class Group(NamedTuple):
+    """Mistakes of a kind on a page, by label if they're many."""
+
+    title: str
+    intro: str
+    total: int
+    mistakes: Sequence[Mistake]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the page shows the mistakes at first."""
+        return self.total <= _FEW
+
+    @property
+    def by_label(self) -> list[tuple[str, Sequence[Mistake]]]:
+        """The mistakes by label, the most frequent label first."""
+        labels = Counter(mistake.entity.label for mistake in self.mistakes)
+        if self.is_open or len(labels) == 1:
+            return [("", self.mistakes)]
+        return [
+            (label, [mistake for mistake in self.mistakes if mistake.entity.label == label])
+            for label, _ in labels.most_common()
+        ]
 
 
 @dataclass(frozen=True)
-class Mistakes:
-    """The mistakes of a corpus.
+class Errors(Result):
+    """The mistakes of a pipeline on a corpus.
 
     mistakes (Sequence[Mistake]): The most confident mistakes first, or in the order of the docs
         without probabilities.
-    gold, found, right (int): The numbers of entities.
-    confusion (Mapping[tuple[Optional[str], Optional[str]], int]): The counts of gold and found
+    gold, predicted, right (int): The numbers of entities.
+    confusion (Mapping[tuple[Optional[str], Optional[str]], int]): The counts of gold and predicted
         labels together, with right entities. None stands for no entity.
     """
 
-    docs: Sequence[Doc]
+    docs: Sequence[Doc] = field(repr=False)
     mistakes: Sequence[Mistake]
     gold: int
-    found: int
+    predicted: int
     right: int
     confusion: Mapping[tuple[Optional[str], Optional[str]], int]
     has_training: bool
 
+    def tables(self) -> Iterable[Table]:
+        """The counts of mistakes by label and kind, and the labels that are confused."""
+        counts = Counter((mistake.entity.label, mistake.kind) for mistake in self.mistakes)
+        rows = []
+        for label in self._labels:
+            right = self.confusion.get((label, label), 0) - counts[label, "cut"]
+            rows.append((label, f"{right:,}", *(f"{counts[label, kind]:,}" for kind in KINDS)))
+        kinds = Counter(mistake.kind for mistake in self.mistakes)
+        rows.append(("all", f"{self.right:,}", *(f"{kinds[kind]:,}" for kind in KINDS)))
+        header = ("", "right", "label", "boundaries", "both", "spurious", "missed")
+        yield Table(_COUNTS, header, rows)
+        names: dict[Optional[str], str] = {label: label for label in self._labels}
+        names[None] = "no entity"
+        if self.confusion:
+            rows = [
+                (name, *(f"{self.confusion.get((wanted, given), 0) or '·'}" for given in names))
+                for wanted, name in names.items()
+            ]
+            yield Table(_CONFUSION, ("gold \\ predicted", *names.values()), rows)
 
-def find_mistakes(
-    nlp: Language,
-    gold: Iterable[Doc],
-    train: Optional[Iterable[Doc]] = None,
+    def notes(self) -> Iterable[str]:
+        """How many mistakes may be mistakes of the annotation."""
+        suspects = sum(mistake.is_suspect for mistake in self.mistakes)
+        if suspects:
+            yield f"In {suspects:,} of the mistakes, the annotation may be wrong."
+
+    @property
+    def about(self) -> Mapping[str, str]:
+        """What the tables count, by their titles."""
+        return {
+            _COUNTS: f"{self.gold:,} gold entities, {self.predicted:,} predicted, {self.right:,} "
+            "right. By gold label, and spurious ones by their own. boundaries: the label is right.",
+            _CONFUSION: "Entities that overlap, whatever their boundaries.",
+        }
+
+    @property
+    def intro(self) -> str:
+        """How to read the mistakes on the page."""
+        if not self.mistakes:
+            return "There are no mistakes."
+        sentences = []
+        if any(mistake.confidence is not None for mistake in self.mistakes):
+            sentences += [
+                "The mistakes that the model is most confident of come first.",
+                "p is the probability of the entity.",
+            ]
+        if self.has_training:
+            sentences.append("An entity is seen if training has an entity with the same text.")
+        return " ".join([*sentences, "Click on a group to open it."])
+
+    @property
+    def _labels(self) -> list[str]:
+        return sorted({label for pair in self.confusion for label in pair if label is not None})
+
+    def groups(self, limit: Optional[int] = None) -> Iterator[Group]:
+        """Yield the mistakes whose annotation may be wrong, and the others by kind.
+
+        limit (Optional[int]): How many mistakes of each group to show. None shows all.
+        """
+        suspects = [mistake for mistake in self.mistakes if mistake.is_suspect]
+        if suspects:
+            intro = (
+                "The model is sure, and the training corpus rarely has what is gold here. Look at "
+                "these first."
+            )
+            yield Group(_SUSPECT, intro, len(suspects), suspects[:limit])
+        for kind, title in KINDS.items():
+            some = [each for each in self.mistakes if each.kind == kind and not each.is_suspect]
+            if some:
+                yield Group(title, "", len(some), some[:limit])
+
+    def records(self, tool: Tool) -> Iterator[dict[str, Any]]:
+        """Yield a record for each doc with mistakes, with its gold entities, to fix them.
+
+        Docs with the most confident mistakes come first. `convert` reads the exports of both tools.
+
+        tool (Tool): "prodigy" writes entities as "spans", and "doccano" as "label".
+        """
+        by_doc: dict[int, list[str]] = defaultdict(list)
+        for mistake in self.mistakes:
+            by_doc[mistake.doc].append(str(mistake))
+        for number, mistakes in by_doc.items():
+            yield _record(self.docs[number], number, mistakes, tool)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts and the mistakes."""
+        confusion = [
+            {"gold": gold, "predicted": predicted, "count": count}
+            for (gold, predicted), count in self.confusion.items()
+        ]
+        return {**to_json(replace(self, confusion={})), "confusion": confusion}
+
+    def fragment(self, limit: Optional[int] = None) -> Markup:
+        """Return a part of a page: counts, labels, and the first mistakes of each kind."""
+        return render("errors.html", result=self, limit=limit)
+
+    def page(self, title: str = "Mistakes") -> str:
+        """Return a page with each mistake in its sentence, gold beside predicted."""
+        return render("errors_page.html", title=title, result=self, limit=None)
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.page())
+
+
+def errors(
+    nlp: Union[Language, str, Path],
+    data: Data,
     *,
-    num_explained: int = 0,
+    train: Optional[Data] = None,
+    explained: int = 0,
     sure: float = SURE,
-) -> Mistakes:
+    progress: Progress = no_progress,
+) -> Errors:
     """Find the mistakes that a pipeline makes on gold docs.
 
-    nlp (Language): The pipeline. batch_ner and tagger_ner give probabilities, spaCy's ner doesn't.
-    gold (Iterable[Doc]): Docs with gold entities, which are kept. They're tokenized again, as in
-        training.
-    train (Optional[Iterable[Doc]]): The training corpus, which is read once. None: no mistake is
-        seen, unseen or suspect.
-    num_explained (int): How many mistakes to explain, the most confident mistakes first. The
+        print(errors("training/model-best", "corpus/dev.spacy", train="corpus/train.spacy"))
+
+    nlp (Union[Language, str, Path]): The pipeline. batch_ner and tagger_ner give probabilities,
+        spaCy's ner doesn't.
+    data (Data): The corpus: a .spacy file, a folder of them, or docs with gold entities, which are
+        kept. They're tokenized again, as in training.
+    train (Optional[Data]): The training corpus, which is read once. None: no mistake is seen,
+        unseen or suspect.
+    explained (int): How many mistakes to explain, the most confident mistakes first. The
         recognizer reads a doc some hundred times for each.
     sure (float): The minimum confidence to suspect the annotation.
 
-    Raises ValueError if no component finds entities, or if no doc has gold annotation.
+    Raises ValueError if no component predicts entities, or if no doc has gold annotation.
     """
-    examples = list(Corpus("").make_examples(nlp, gold))
+    check_whole("errors", "explained", explained, 0)
+    nlp = loaded(nlp)
+    examples = list(examples_of(nlp, data))
     docs = [example.reference for example in examples]
-    watched = tqdm(examples, "Predicting", unit=" docs", leave=False, disable=None)
-    for batch in minibatch(watched, _DOC_BATCH):
+    for batch in minibatch(progress(examples, desc="Predicting", unit=" docs"), _DOC_BATCH):
         predict(nlp, batch)
     if not any(doc.has_annotation("ENT_IOB") for doc in docs):
         raise ValueError(
@@ -164,97 +346,45 @@ def find_mistakes(
     confusion: Counter[tuple[Optional[str], Optional[str]]] = Counter()
     mistakes: list[Mistake] = []
     for number, example in enumerate(examples):
-        gold_entities, found_entities = entities_of(example)
-        for kind, wanted, given in pair_entities(gold_entities, found_entities):
-            labels = (wanted.label if wanted else None, given.label if given else None)
-            confusion[labels] += 1
-            if kind is not None:
-                mistake = Mistake(kind, number, wanted, given)
-                _add_sentence(mistake, docs[number], gold_entities, found_entities)
+        matches = match(example.reference, example.predicted)
+        for kind, gold, predicted in matches:
+            confusion[gold.label if gold else None, predicted.label if predicted else None] += 1
+            if kind != "right":
+                mistake = Mistake(kind, number, gold, predicted)
+                _add_sentence(mistake, docs[number], matches)
                 mistakes.append(mistake)
     answers = _ask(nlp, docs, mistakes)
     for mistake in mistakes:
         _add_probabilities(mistake, answers)
     mistakes.sort(key=lambda mistake: -1.0 if mistake.confidence is None else -mistake.confidence)
     if train is not None:
-        phrases = (_tokens(docs[mistake.doc], mistake.entity) for mistake in mistakes)
-        training = _Training(train, phrases)
+        phrases = (_words(docs[mistake.doc], mistake.entity) for mistake in mistakes)
+        training = TrainingEntities((eg.reference for eg in examples_of(nlp, train)), phrases)
         for mistake in mistakes:
-            training.compare(mistake, docs[mistake.doc], sure)
-    several = [mistake for mistake in mistakes if mistake.confidence is not None][:num_explained]
+            _compare(training, mistake, docs[mistake.doc], sure)
+    several = [mistake for mistake in mistakes if mistake.confidence is not None][:explained]
     prepared = cache(partial(prepare, nlp))
-    for mistake in tqdm(several, "Explaining", unit=" mistakes", leave=False, disable=None):
-        answer = answers[mistake.doc, mistake.found or mistake.entity]
-        mistake.explanation = explain(
+    for mistake in progress(several, desc="Explaining", unit=" mistakes"):
+        answer = answers[mistake.doc, mistake.predicted or mistake.entity]
+        mistake.explanation = explain_entity(
             prepared(answer.recognizer),
             answer.doc,
             answer.key,
-            found=mistake.found is not None,
+            predicted=mistake.predicted is not None,
             window=_WINDOW,
         )
-    return Mistakes(
+    return Errors(
         docs=docs,
         mistakes=mistakes,
         gold=sum(count for (label, _), count in confusion.items() if label is not None),
-        found=sum(count for (_, label), count in confusion.items() if label is not None),
+        predicted=sum(count for (_, label), count in confusion.items() if label is not None),
         right=confusion.total() - len(mistakes),
         confusion=confusion,
         has_training=train is not None,
     )
 
 
-def entities_of(example: Example) -> tuple[list[Entity], list[Entity]]:
-    """List the gold and the found entities of an example, by the tokens of the gold doc.
-
-    Entities that were found on tokens without gold annotation are left out.
-    """
-    doc = example.reference
-    gold = [Entity(ent.start, ent.end, ent.label_, ent.text) for ent in doc.ents]
-    found = {}
-    for ent in example.predicted.ents:
-        covered = example.alignment.x2y[ent.start : ent.end]
-        if len(covered):
-            start, end = int(covered[0]), int(covered[-1]) + 1
-            if all(token.ent_iob for token in doc[start:end]):
-                entity = Entity(start, end, ent.label_, doc[start:end].text)
-                found[start, end, ent.label_] = entity
-    return gold, list(found.values())
-
-
-def pair_entities(
-    gold: Sequence[Entity], found: Sequence[Entity]
-) -> list[tuple[Optional[Kind], Optional[Entity], Optional[Entity]]]:
-    """Pair gold and found entities of the same doc: (kind, gold, found), in order.
-
-    The kind of a right entity is None. Among overlapping entities, those with the same boundaries
-    are paired first, then the same label, then the most tokens in common.
-    """
-    owners: dict[int, int] = {}
-    for number, wanted in enumerate(gold):
-        owners.update(dict.fromkeys(range(wanted.start, wanted.end), number))
-    overlaps = []
-    for j, given in enumerate(found):
-        shared = Counter(owners[i] for i in range(given.start, given.end) if i in owners)
-        for i, tokens in shared.items():
-            same = (gold[i].start, gold[i].end) == (given.start, given.end)
-            is_label = gold[i].label == given.label
-            overlaps.append((not (same and is_label), not same, not is_label, -tokens, i, j))
-    gold_left, found_left = set(range(len(gold))), set(range(len(found)))
-    pairs: list[tuple[int, Optional[Kind], Optional[Entity], Optional[Entity]]] = []
-    for is_wrong, is_cut, is_other, _, i, j in sorted(overlaps):
-        if i in gold_left and j in found_left:
-            gold_left.remove(i)
-            found_left.remove(j)
-            kind: Kind = "both" if is_cut and is_other else "cut" if is_cut else "label"
-            pairs.append((gold[i].start, kind if is_wrong else None, gold[i], found[j]))
-    pairs += [(gold[i].start, "missed", gold[i], None) for i in gold_left]
-    pairs += [(found[j].start, "spurious", None, found[j]) for j in found_left]
-    return [tuple_[1:] for tuple_ in sorted(pairs, key=lambda pair: pair[0])]
-
-
-def _add_sentence(
-    mistake: Mistake, doc: Doc, gold: Sequence[Entity], found: Sequence[Entity]
-) -> None:
+def _add_sentence(mistake: Mistake, doc: Doc, matches: Sequence[Match]) -> None:
     """Add the sentence of a mistake, or the tokens around it, and the entities there."""
     own = mistake.sides.values()
     start, end = min(entity.start for entity in own), max(entity.end for entity in own)
@@ -262,12 +392,13 @@ def _add_sentence(
     if doc.has_annotation("SENT_START"):
         first, last = max(first, doc[start].sent.start), min(last, doc[end - 1].sent.end)
 
-    def around(entities: Sequence[Entity]) -> tuple[Entity, ...]:
-        return tuple(each for each in entities if first <= each.start and each.end <= last)
+    def around(entities: Iterable[Optional[Entity]]) -> tuple[Entity, ...]:
+        return tuple(e for e in entities if e and first <= e.start and e.end <= last)
 
     mistake.words = tuple(token.text_with_ws for token in doc[first:last])
     mistake.first = first
-    mistake.gold_around, mistake.found_around = around(gold), around(found)
+    mistake.gold_around = around(each.gold for each in matches)
+    mistake.predicted_around = around(each.predicted for each in matches)
 
 
 class _Answer(NamedTuple):
@@ -293,7 +424,7 @@ def _ask(
     for name in (name for name, pipe in nlp.pipeline if _gives_probabilities(pipe)):
         labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
         for numbers in minibatch(sorted(entities), _DOC_BATCH):
-            examples = list(Corpus("").make_examples(nlp, [docs[number] for number in numbers]))
+            examples = list(examples_of(nlp, [docs[number] for number in numbers]))
             annotate_before(nlp, name, examples)
             keys: list[dict[Entity, Key]] = []
             for number, example in zip(numbers, examples, strict=True):
@@ -324,8 +455,8 @@ def _add_probabilities(mistake: Mistake, answers: Mapping[tuple[int, Entity], _A
         if (mistake.doc, entity) in answers:
             probability = answers[mistake.doc, entity].probability
             setattr(mistake, side, replace(entity, probability=probability))
-    if mistake.found is not None:
-        mistake.confidence = mistake.found.probability
+    if mistake.predicted is not None:
+        mistake.confidence = mistake.predicted.probability
     elif mistake.entity.probability is not None:
         mistake.confidence = 1 - mistake.entity.probability
 
@@ -343,85 +474,60 @@ def _aligned(example: Example, entity: Entity) -> Optional[Key]:
     return None
 
 
-def _tokens(doc: Doc, entity: Entity) -> Words:
+def _compare(training: TrainingEntities, mistake: Mistake, doc: Doc, sure: float) -> None:
+    """Add what training says about a mistake.
+
+    Its annotation is suspect if the model is sure, and training rarely annotates these words as the
+    gold doc does. Words of a missed entity that never occur in training say nothing.
+    """
+    entity = mistake.entity
+    words = _words(doc, entity)
+    mistake.seen = training.seen[words] > 0
+    more = _words(doc, mistake.predicted) if mistake.predicted else ()
+    mistake.same_words = tuple(training.same_words(words, more))
+    mistake.same_shape = tuple(training.same_shape(doc[entity.start : entity.end]))
+    if mistake.confidence is None or mistake.confidence < sure:
+        return
+    if mistake.gold is None:
+        mistake.is_suspect = training.rarely_leaves_out(words)
+    elif mistake.kind != "missed" or training.occurrences[words]:
+        mistake.is_suspect = training.rarely_annotates(words, mistake.gold.label)
+
+
+def _words(doc: Doc, entity: Entity) -> Words:
     return tuple(token.text for token in doc[entity.start : entity.end])
 
 
-class _Training:
-    """The entities of the training corpus, and the counts of some phrases and shapes."""
-
-    def __init__(self, docs: Iterable[Doc], phrases: Iterable[Words]) -> None:
-        """Count the entities of docs, and the occurrences of phrases."""
-        self.entities: Counter[tuple[Words, str]] = Counter()  # by words and label
-        self.texts: dict[tuple[Words, str], str] = {}
-        self.seen: Counter[Words] = Counter()
-        self.occurrences: Counter[Words] = Counter()
-        self.shapes: dict[Words, Counter[tuple[Words, str]]] = defaultdict(Counter)
-        self.by_word: dict[str, set[tuple[Words, str]]] = defaultdict(set)
-        beginning: dict[str, set[Words]] = defaultdict(set)
-        for phrase in phrases:
-            beginning[phrase[0]].add(phrase)
-        for doc in docs:
-            words = tuple(token.text for token in doc)
-            for i, word in enumerate(words):
-                for phrase in beginning.get(word, ()):
-                    self.occurrences[phrase] += words[i : i + len(phrase)] == phrase
-            for ent in doc.ents:
-                key = words[ent.start : ent.end], ent.label_
-                self.entities[key] += 1
-                self.seen[key[0]] += 1
-                self.texts[key] = ent.text
-                self.shapes[tuple(token.shape_ for token in ent)][key] += 1
-                for word in _significant(key[0]):
-                    self.by_word[word].add(key)
-
-    def compare(self, mistake: Mistake, doc: Doc, sure: float) -> None:
-        """Add what training says about a mistake."""
-        entity = mistake.entity
-        words = _tokens(doc, entity)
-        others = words if mistake.found is None else (*words, *_tokens(doc, mistake.found))
-        shape = tuple(token.shape_ for token in doc[entity.start : entity.end])
-        is_sure = mistake.confidence is not None and mistake.confidence >= sure
-        mistake.seen = self.seen[words] > 0
-        mistake.same_words = tuple(self._same_words(words, _significant(others)))
-        mistake.same_shape = tuple(self._same_shape(shape))
-        mistake.is_suspect = is_sure and self._is_rare(mistake, words)
-
-    def _is_rare(self, mistake: Mistake, words: Words) -> bool:
-        """Return whether training rarely annotates these words as the gold doc does.
-
-        If the words of a missed entity never occur in training, it isn't rare.
-        """
-        times = self.occurrences[words]
-        if mistake.gold is None:
-            return times - self.seen[words] <= RARE * times
-        if mistake.kind == "missed" and not times:
-            return False
-        return self.entities[words, mistake.gold.label] <= RARE * times
-
-    def _same_words(self, words: Words, others: set[str]) -> Iterator[Neighbour]:
-        """Yield the entities with the same words, then those with most words in common."""
-        shares: dict[tuple[Words, str], float] = {}
-        for word in others:
-            for key in self.by_word.get(word, ()):
-                theirs = _significant(key[0])
-                shares[key] = len(theirs & others) / len(theirs | others) + (key[0] == words)
-        shares = {key: share for key, share in shares.items() if share >= _SHARED_WORDS}
-        ranked = sorted(shares, key=lambda key: (-shares[key], -self.entities[key], key))
-        for key in ranked[:_NEIGHBOURS]:
-            yield Neighbour(self.texts[key], key[1], self.entities[key])
-
-    def _same_shape(self, shape: Words) -> Iterator[Neighbour]:
-        """Yield the most frequent entity of each of the most frequent labels of a shape."""
-        counts = self.shapes.get(shape, Counter())
-        labels: Counter[str] = Counter()
-        for (_, label), count in counts.items():
-            labels[label] += count
-        for label, count in labels.most_common(_NEIGHBOURS):
-            key = max((key for key in counts if key[1] == label), key=lambda key: counts[key])
-            yield Neighbour(self.texts[key], label, count)
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _significant(words: Iterable[str]) -> set[str]:
-    """Return words in lower case, without punctuation."""
-    return {word.lower() for word in words if any(map(str.isalnum, word))}
+def _percent(probability: float) -> str:
+    """Format a probability with enough digits to tell it from 0 and 1."""
+    percent = 100 * probability
+    return "< 0.1 %" if percent < 0.1 else "> 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
+
+
+def _record(doc: Doc, number: int, mistakes: list[str], tool: Tool) -> dict[str, Any]:
+    if tool == "doccano":
+        label = [[ent.start_char, ent.end_char, ent.label_] for ent in doc.ents]
+        return {"text": doc.text, "label": label, "doc": number, "mistakes": mistakes}
+    tokens = [
+        {
+            "text": t.text,
+            "start": t.idx,
+            "end": t.idx + len(t),
+            "id": t.i,
+            "ws": bool(t.whitespace_),
+        }
+        for t in doc
+    ]
+    spans = [
+        {
+            **{"start": ent.start_char, "end": ent.end_char, "label": ent.label_},
+            **{"token_start": ent.start, "token_end": ent.end - 1},
+        }
+        for ent in doc.ents
+    ]
+    meta = {"doc": number, "mistakes": "; ".join(mistakes)}
+    return {"text": doc.text, "tokens": tokens, "spans": spans, "meta": meta}

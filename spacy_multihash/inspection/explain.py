@@ -1,87 +1,209 @@
-"""Why a recognizer finds an entity: its log-odds when features are unknown.
+"""Why a pipeline predicts an entity or a text's label: its log-odds when features are unknown.
 
-The effect of a token's feature is how far the entity's log-odds, log(p / (1 - p)), fall if an
-unknown symbol replaces its symbol. The effect of a token is how far they fall if all its features
-are unknown. In hashed tables, unknown symbols share rows with other symbols, so several are tried,
-and their log-odds averaged. Probabilities themselves would saturate: from 0.9999 to 0.99 is a long
-way, and from 0.5 to 0.4901 a short one. Nothing is printed.
+The effect of a token's feature is how far the log-odds, log(p / (1 - p)), fall if an unknown value
+replaces its value. The effect of a token is how far they fall if all its features are unknown. In
+hashed tables, unknown values share rows with other values, so several are tried, and their log-odds
+averaged. Probabilities themselves would saturate: from 0.9999 to 0.99 is a long way, and from 0.5
+to 0.4901 a short one.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple, Optional, cast
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from textwrap import shorten
+from typing import Any, Literal, NamedTuple, Optional, Union, cast
 
 import numpy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.pipeline import TextCategorizer
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from spacy.util import minibatch
+from thinc.api import to_numpy
 
+from ..common.checks import check_whole
+from ..common.load import loaded
+from ..common.nodes import EXTRACT_NGRAMS, find_nodes
+from ..common.progress import Progress, no_progress
+from ..common.result import Result, Table
+from ..common.templates import in_notebook, render
+from ..corpus.read import Data, examples_of
 from ..embed.unique_tokens import Column
-from ..ner.spans import score_spans, upstream_of
+from ..ner.calibration import find_recognizer
+from ..ner.spans import annotate_before, score_spans, upstream_of
 from ..tables.find import hashes_symbols
 from .unknown import UnknownSymbols, features_of
 
 Key = tuple[int, int, str]
 # Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.
 Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], numpy.ndarray]
-# A doc, the tokens whose symbols are unknown, and the entities to ask about.
+# A doc, the tokens whose values are unknown, and the entities to ask about.
 Variant = tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]
 Where = Literal["everywhere", "in the entity"]
+# How far from an entity, and how many entities of a text, are looked at.
+WINDOW, MAX_ENTITIES = 3, 20
+# Docs that the components before the recognizer annotate at once.
+_DOC_BATCH = 256
 # Docs of a corpus to ask about at once, and their tokens, unless one doc has more.
 _BATCH, _TOKENS = 128, 20_000
 # A smaller difference of log-odds is too small for a share.
 _SMALL = 0.01
 # Limit of log-odds. float64 hardly tells more extreme probabilities from 0 or 1.
 MAX_LOG_ODDS = 36.0
-# How many unknown symbols to try if tables are hashed.
+# How many unknown values to try if tables are hashed.
 _DRAWS = 4
 EVERYWHERE: Where = "everywhere"
 IN_ENTITY: Where = "in the entity"
+# The colours of effects for and against an entity, and how many tokens a page shows on either side.
+_FOR, _AGAINST = "0, 114, 178", "230, 159, 0"
+TOKENS_AROUND = 300
+_TITLE = 40  # characters of a text in a title
 
 
 class Explained(NamedTuple):
-    """A pipeline to explain."""
+    """A component to explain."""
 
-    ask: Ask  # the recognizer
+    ask: Ask
     features: Mapping[str, Column]  # the attribute of each feature, or its own name
-    draws: int  # how many unknown symbols to try
+    draws: int  # how many unknown values to try
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the probability of an entity depends on, in log-odds (natural units).
+    """What the probability of an entity, or of a text's label, depends on, in log-odds.
 
     by_feature (tuple[tuple[float, ...], ...]): (T, A), how far the log-odds fall if a feature of a
         token is unknown.
     by_token (tuple[float, ...]): (T,), how far they fall if all features of a token are unknown.
     together (float): How far they fall if all features of all T tokens are unknown.
+    completeness (Optional[float]): The sum over tokens, each unknown by itself, as a share of
+        `together`. 1 if tokens count independently of each other. None if `together` is next to 0.
     """
 
     text: str
     label: str
     start: int
     end: int
-    found: bool  # whether the pipeline finds it
+    predicted: bool  # whether the pipeline predicts it
     probability: float
     log_odds: float
     features: tuple[str, ...]  # (A,)
     tokens: tuple[int, ...]  # (T,), around the entity and in it
     words: tuple[str, ...]  # (T,), their texts
-    texts: tuple[str, ...]  # of all tokens of the doc, with trailing whitespace
+    texts: tuple[str, ...] = field(repr=False)  # of all tokens of the doc, with whitespace
     by_feature: tuple[tuple[float, ...], ...]
     by_token: tuple[float, ...]
     together: float
+    completeness: Optional[float]
 
     @property
-    def completeness(self) -> Optional[float]:
-        """The sum over tokens, each unknown by itself, as a share of `together`.
+    def title(self) -> str:
+        """The entity and its label."""
+        return f"{shorten(visible(self.text), _TITLE, placeholder=' ...')}, {self.label}"
 
-        1 if tokens count independently of each other. None if `together` is next to 0.
+    @property
+    def about(self) -> str:
+        """How much of the fall of log-odds the tokens explain by themselves."""
+        verb = "rise" if signed(self.together, 2).startswith("-") else "fall"
+        text = (
+            f"With all of these unknown, the log-odds {verb} by {abs(self.together):.2f}. The "
+            f"tokens, unknown one at a time, add up to {signed(sum(self.by_token), 2)}"
+        )
+        share = self.completeness
+        return f"{text}." if share is None else f"{text}, {share:.0%} of it."
+
+    @property
+    def effects(self) -> Iterator[tuple[str, list[float]]]:
+        """Each token, the entity's in brackets, and its effects: by feature, and of all."""
+        columns = (self.tokens, self.words, self.by_feature, self.by_token)
+        for token, word, by_feature, of_token in zip(*columns, strict=True):
+            own = self.start <= token < self.end
+            yield f"[{visible(word)}]" if own else visible(word), [*by_feature, of_token]
+
+    @property
+    def table(self) -> Table:
+        """The effects of all tokens and features."""
+        suffix = "" if self.predicted else ", not predicted"
+        return Table(
+            f"{self.title}: {self.probability:.3f}{suffix}",
+            ("token", *self.features, "all"),
+            [(name, *(signed(value, 2) for value in values)) for name, values in self.effects],
+        )
+
+    def coloured(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Each token, and its effects with their colours in CSS."""
+        for name, values in self.effects:
+            yield name, [(signed(value, 2), self._colour(value)) for value in values]
+
+    def numbered(self) -> Iterator[tuple[str, bool, str, str, str]]:
+        """Each explained token of the text.
+
+        It's the word, whether it's the entity's own, its effect, a colour, and what follows.
         """
-        return None if abs(self.together) < _SMALL else sum(self.by_token) / self.together
+        for token, word, value in zip(self.tokens, self.words, self.by_token, strict=True):
+            own = self.start <= token < self.end
+            rest = self.texts[token].removeprefix(word)
+            yield visible(word), own, signed(value, 2), self._colour(value), rest
+
+    def _colour(self, value: float) -> str:
+        """Return blue for the entity and orange against it, the stronger the farther from 0."""
+        return f"rgba({_FOR if value >= 0 else _AGAINST}, {0.6 * abs(value) / self._scale:.2f})"
+
+    @cached_property
+    def _scale(self) -> float:
+        numbers = [*self.by_token, *(value for row in self.by_feature for value in row)]
+        return max(map(abs, numbers), default=0.0) or 1.0
+
+    def around(self) -> tuple[str, str]:
+        """The text before and behind the explained tokens."""
+        first, behind = self.tokens[0], self.tokens[-1] + 1
+        before = "".join(self.texts[max(first - TOKENS_AROUND, 0) : first])
+        after = "".join(self.texts[behind:][:TOKENS_AROUND])
+        if first > TOKENS_AROUND:
+            before = f"… {before}"
+        return before, f"{after}…" if len(self.texts) > behind + TOKENS_AROUND else after
+
+
+@dataclass(frozen=True)
+class Explanations(Result):
+    """What made a pipeline predict the entities, or the labels, of a text.
+
+    left_out (int): How many more entities the text has than were explained.
+    """
+
+    explanations: Sequence[Explanation]
+    left_out: int = 0
+
+    def tables(self) -> Iterable[Table]:
+        """A table for each entity: tokens by features."""
+        return [each.table for each in self.explanations]
+
+    def notes(self) -> Iterable[str]:
+        """How much the tokens explain, and what the numbers mean."""
+        if not self.explanations:
+            return ["Nothing was predicted. Name an entity to explain: spans (--span TEXT=LABEL)."]
+        notes = [f"{each.title}: {each.about}" for each in self.explanations]
+        if self.left_out:
+            number = len(self.explanations)
+            notes.append(
+                f"Only the first {number:,} of {number + self.left_out:,} entities are explained. "
+                "Raise max_entities (--max-entities) to explain more."
+            )
+        return [
+            *notes,
+            "Numbers are by how much the log-odds fall if the feature of the token is unknown. The "
+            "entity's own tokens are in brackets.",
+        ]
+
+    def page(self) -> str:
+        """Return a page with the text coloured by the numbers."""
+        return render("explain.html", title="What made the model predict this?", result=self)
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.page())
 
 
 @dataclass(frozen=True)
@@ -96,18 +218,226 @@ class Effect:
     entities: int
 
 
+@dataclass(frozen=True)
+class Effects(Result):
+    """How much each feature counts for the gold entities of a corpus.
+
+    left_out (str): Which gold entities were left out, and why.
+    """
+
+    effects: Sequence[Effect]
+    left_out: str = ""
+
+    def tables(self) -> Iterable[Table]:
+        """A row for each label and feature."""
+        rows: dict[tuple[Optional[str], str], dict[str, str]] = {}
+        for effect in self.effects:
+            row = rows.setdefault((effect.label, effect.feature), {"n": f"{effect.entities:,}"})
+            error = "-" if effect.error is None else f"{effect.error:.2f}"
+            row[effect.where] = f"{signed(effect.mean, 2)} ± {error}"
+        yield Table(
+            "By how much the log-odds of gold entities fall",
+            ("label", "entities", "unknown feature", EVERYWHERE, IN_ENTITY),
+            [
+                (label or "all", row["n"], feature, row[EVERYWHERE], row[IN_ENTITY])
+                for (label, feature), row in rows.items()
+            ],
+            aligns="lrlrr",
+        )
+
+    def notes(self) -> Iterable[str]:
+        """What the numbers mean, and which entities were left out."""
+        yield "± is the standard error; a single entity has none."
+        if self.left_out:
+            yield f"Gold entities are left out: {self.left_out}."
+
+
+def signed(value: float, digits: int) -> str:
+    """Format a number with its sign, or without sign if it's rounded to 0."""
+    return f"{value:+.{digits}f}" if round(value, digits) else f"{0:.{digits}f}"
+
+
+def visible(word: str) -> str:
+    """Return a word as it is, or its repr if it's blank or not printable."""
+    return word if word.strip() and word.isprintable() else repr(word)
+
+
+def explain(
+    nlp: Union[Language, str, Path],
+    text: str,
+    *,
+    spans: Sequence[str] = (),
+    component: Optional[str] = None,
+    window: int = WINDOW,
+    max_entities: int = MAX_ENTITIES,
+    progress: Progress = no_progress,
+) -> Explanations:
+    """Explain the entities that a pipeline predicts in a text, or the text's labels.
+
+    The recognizer reads the whole text again for each feature of each token around an entity, so
+    the time grows with the length of the text times the number of entities.
+
+        print(explain(nlp, "Anna met Bob in Rome.", spans=["Rome=ORG"]))
+
+    nlp (Union[Language, str, Path]): The pipeline, with a batch_ner or tagger_ner, which give
+        probabilities, or with a text classifier that embeds attributes of tokens.
+    spans (Sequence[str]): Entities to explain instead of those predicted, as "TEXT=LABEL". For a
+        text classifier, labels.
+    component (Optional[str]): The component, if the pipeline has several.
+    window (int): Tokens to either side of an entity to look at. A text's label depends on all.
+    max_entities (int): How many entities to explain at most.
+
+    Raises ValueError if there's no such component, and if the text doesn't contain a span.
+    """
+    check_whole("explain", "window", window, 0)
+    check_whole("explain", "max_entities", max_entities, 1)
+    if not text.strip():
+        raise ValueError("The text is empty.")
+    nlp = loaded(nlp)
+    name = _find_component(nlp, component)
+    explained = prepare(nlp, name)
+    doc = nlp.make_doc(text)
+    (example,) = annotate_before(nlp, name, [Example(doc, doc)])
+    doc = example.predicted
+    pipe: Any = nlp.get_pipe(name)
+    known = tuple(pipe.labels)  # before a recognizer meets entities of rules
+    if isinstance(pipe, TextCategorizer):
+        window = len(doc)
+        scores = [(score, label) for label, score in nlp(text).cats.items() if label in known]
+        labels = [label for score, label in scores if score >= 0.5] or [max(scores)[1]]
+        predicted = [(0, len(doc), label) for label in labels]
+        wanted = [_whole_text(doc, label, known) for label in spans] or predicted
+    else:
+        predicted = _keys(doc, [ent for ent in nlp(text).ents if ent.label_ in known])
+        wanted = [key for span in spans for key in _find_span(doc, span)] or predicted
+    chosen = progress(wanted[:max_entities], desc="Explaining", unit=" entities")
+    explanations = [
+        explain_entity(explained, doc, key, predicted=key in predicted, window=window)
+        for key in chosen
+    ]
+    return Explanations(explanations, len(wanted) - len(explanations))
+
+
+def explain_corpus(
+    nlp: Union[Language, str, Path],
+    data: Data,
+    *,
+    component: Optional[str] = None,
+    progress: Progress = no_progress,
+) -> Effects:
+    """Measure how much each feature counts for the gold entities of a corpus.
+
+    The corpus is read twice for each feature, eight times if tables are hashed, and once more.
+
+        print(explain_corpus("training/model-best", "corpus/dev.spacy"))
+
+    nlp (Union[Language, str, Path]): The pipeline, with a batch_ner or tagger_ner.
+    data (Data): The corpus: a .spacy file, a folder of them, or docs with gold entities.
+    component (Optional[str]): The recognizer, if the pipeline has several.
+
+    Raises ValueError if there are no entities with the component's labels.
+    """
+    nlp = loaded(nlp)
+    name = find_recognizer(nlp, component)
+    explained, gold = prepare(nlp, name), _GoldEntities(nlp, name)
+    examples = progress(gold.read(data), desc="Explaining", unit=" docs")
+    effects = measure_effects(explained, examples)
+    if not effects:
+        others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
+        raise ValueError(
+            f"The corpus has no gold entities to explain. Give one that has some.{others}"
+        )
+    return Effects(effects, gold.left_out())
+
+
+def _find_component(nlp: Language, component: Optional[str]) -> str:
+    """Find the recognizer, or the text classifier of a pipeline without a recognizer."""
+    classifiers = [name for name, pipe in nlp.pipeline if isinstance(pipe, TextCategorizer)]
+    if component in classifiers:
+        return cast(str, component)
+    gives_entities = any(hasattr(pipe, "score_spans") for _, pipe in nlp.pipeline)
+    if component is None and classifiers and not gives_entities:
+        return classifiers[0]
+    return find_recognizer(nlp, component)
+
+
+def _whole_text(doc: Doc, label: str, labels: Sequence[str]) -> Key:
+    if label not in labels:
+        raise ValueError(f"There is no label {label!r}. Expected one of: {', '.join(labels)}.")
+    return 0, len(doc), label
+
+
+def _keys(doc: Doc, entities: Sequence[Span]) -> list[Key]:
+    """Find entities in a doc of the same text. Later components may have changed the tokens."""
+    spans = [doc.char_span(ent.start_char, ent.end_char) for ent in entities]
+    pairs = zip(spans, entities, strict=True)
+    return [(span.start, span.end, ent.label_) for span, ent in pairs if span is not None]
+
+
+def _find_span(doc: Doc, wanted: str) -> list[Key]:
+    """Find all places of a TEXT=LABEL in a doc."""
+    text, equals, label = wanted.rpartition("=")
+    if not (equals and text and label):
+        raise ValueError(f"A span must be TEXT=LABEL, such as 'New York=GPE', was: {wanted}")
+    spans: list[Optional[Span]] = []
+    start = doc.text.find(text)
+    while start >= 0:
+        spans.append(doc.char_span(start, start + len(text), label=label))
+        start = doc.text.find(text, start + 1)
+    keys = [(span.start, span.end, label) for span in spans if span is not None]
+    if not keys:
+        why = "stands within a token" if spans else "is not in the text"
+        raise ValueError(f"Span {wanted}: {text!r} {why}. Give whole tokens of the text.")
+    return keys
+
+
+class _GoldEntities:
+    """The gold entities of a corpus that a recognizer can predict, and how many others."""
+
+    def __init__(self, nlp: Language, name: str) -> None:
+        self.nlp, self.name = nlp, name
+        self.labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
+        self.unknown = Counter[str]()
+        self.unaligned = 0
+
+    def read(self, data: Data) -> Iterator[tuple[Doc, list[Key]]]:
+        """Yield docs as the recognizer gets them, and their gold entities."""
+        for batch in minibatch(examples_of(self.nlp, data), _DOC_BATCH):
+            for example in annotate_before(self.nlp, self.name, batch):
+                ents = example.reference.ents
+                gold = [ent for ent in ents if ent.label_ in self.labels]
+                spans = example.get_aligned_spans_y2x(gold)
+                self.unknown.update(ent.label_ for ent in ents if ent.label_ not in self.labels)
+                self.unaligned += len(gold) - len(spans)
+                if spans:
+                    keys = [(span.start, span.end, span.label_) for span in spans]
+                    yield example.predicted, keys
+
+    def left_out(self) -> str:
+        """Say which gold entities were left out; an empty string if there are none."""
+        reasons = []
+        if self.unknown:
+            reasons.append(
+                f"{self.unknown.total():,} have labels that {self.name} does not know "
+                f"({', '.join(sorted(self.unknown))}; it knows {', '.join(self.labels) or 'none'})"
+            )
+        if self.unaligned:
+            reasons.append(f"{self.unaligned:,} do not align with the pipeline's tokens")
+        return ", and ".join(reasons)
+
+
 def log_odds(probabilities: numpy.ndarray) -> numpy.ndarray:
     """Turn probabilities (E,) into log-odds (E,) float64, from -MAX_LOG_ODDS to MAX_LOG_ODDS."""
-    probabilities = numpy.asarray(probabilities, dtype="float64")
+    probabilities = numpy.asarray(probabilities, dtype="float64").clip(0, 1)  # rounded above 1
     with numpy.errstate(divide="ignore"):
         odds = numpy.log(probabilities) - numpy.log1p(-probabilities)
     return odds.clip(-MAX_LOG_ODDS, MAX_LOG_ODDS)
 
 
 def prepare(nlp: Language, name: str) -> Explained:
-    """Find the features that a recognizer's probabilities depend on.
+    """Find the features that a component's probabilities depend on.
 
-    name (str): The component, a batch_ner or tagger_ner.
+    name (str): The component, a batch_ner, tagger_ner or text classifier.
 
     Raises ValueError if it doesn't embed attributes of tokens.
     """
@@ -121,17 +451,37 @@ def prepare(nlp: Language, name: str) -> Explained:
             f'Component "{name}" embeds no attributes of tokens, and listens to no tok2vec that '
             "does. There is nothing that could be unknown to it."
         )
-    draws = _DRAWS if any(map(hashes_symbols, models)) else 1
-    return Explained(partial(score_spans, nlp, name), features, draws)
+    is_hashed = any(hashes_symbols(model) or find_nodes(model, EXTRACT_NGRAMS) for model in models)
+    ask = _score_labels if isinstance(recognizer, TextCategorizer) else score_spans
+    return Explained(partial(ask, nlp, name), features, _DRAWS if is_hashed else 1)
 
 
-def explain(explained: Explained, doc: Doc, key: Key, *, found: bool, window: int) -> Explanation:
+def _score_labels(
+    nlp: Language, name: str, docs: Sequence[Doc], keys: Sequence[Sequence[Key]]
+) -> numpy.ndarray:
+    """Compute the probabilities of texts' labels, (E,) float64."""
+    classifier: Any = nlp.get_pipe(name)
+    for pipe in upstream_of(nlp, name):
+        pipe.set_annotations(docs, pipe.predict(docs))
+    scores = to_numpy(classifier.predict(docs)).astype("float64")
+    places = [
+        (i, classifier.labels.index(label)) for i, of_doc in enumerate(keys) for *_, label in of_doc
+    ]
+    if classifier.model.attrs.get("multi_label", True):
+        return numpy.array([scores[place] for place in places])
+    # The other labels' scores tell probabilities next to 1 apart.
+    return numpy.array([scores[i, j] / scores[i].sum() for i, j in places])
+
+
+def explain_entity(
+    explained: Explained, doc: Doc, key: Key, *, predicted: bool, window: int
+) -> Explanation:
     """Explain an entity of a doc.
 
     The recognizer reads the whole doc for each feature of each token around the entity.
 
     doc (Doc): The doc, annotated by the components before the recognizer.
-    found (bool): Whether the pipeline finds the entity.
+    predicted (bool): Whether the pipeline predicts the entity.
     window (int): How many tokens to look at on either side.
     """
     start, end, label = key
@@ -146,12 +496,13 @@ def explain(explained: Explained, doc: Doc, key: Key, *, found: bool, window: in
     asked = _ask_variants(explained, [(doc, variant, [key]) for variant in variants])
     values = numpy.array([of_doc[0] for of_doc in asked])
     falls = values[0] - values[1:-1].reshape(len(tokens), len(attrs) + 1)
+    together = float(values[0] - values[-1])
     return Explanation(
         text=doc[start:end].text,
         label=label,
         start=start,
         end=end,
-        found=found,
+        predicted=predicted,
         probability=float(1 / (1 + numpy.exp(-values[0]))),
         log_odds=float(values[0]),
         features=tuple(explained.features),
@@ -160,11 +511,12 @@ def explain(explained: Explained, doc: Doc, key: Key, *, found: bool, window: in
         texts=tuple(token.text_with_ws for token in doc),
         by_feature=tuple(map(tuple, falls[:, :-1].tolist())),
         by_token=tuple(falls[:, -1].tolist()),
-        together=float(values[0] - values[-1]),
+        together=together,
+        completeness=None if abs(together) < _SMALL else float(falls[:, -1].sum()) / together,
     )
 
 
-def explain_corpus(
+def measure_effects(
     explained: Explained, examples: Iterable[tuple[Doc, Sequence[Key]]]
 ) -> list[Effect]:
     """Measure the effect of each feature on the entities of a corpus.

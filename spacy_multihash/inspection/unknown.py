@@ -10,7 +10,7 @@ from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 from thinc.api import Model
 
-from ..common.nodes import EXTRACT_FEATURES, STATIC_VECTORS, find_nodes
+from ..common.nodes import EXTRACT_FEATURES, EXTRACT_NGRAMS, STATIC_VECTORS, Pinned, find_nodes
 from ..embed.features import attr_id, attr_name, parse_feature
 from ..embed.static_vectors import READ_VECTORS, key_attrs_in, keys_of
 from ..embed.unique_tokens import Column, pinned_attrs
@@ -92,6 +92,10 @@ def features_of(model: Model, vocab: Vocab) -> dict[str, Column]:
                 features[attr_name(attr)] = attr_id(attr)
             else:
                 features[feature.name] = feature.name
+    for node in find_nodes(model, EXTRACT_NGRAMS):
+        attr = node.attrs["attr"]
+        attr = attr.value if isinstance(attr, Pinned) else attr
+        features[attr_name(attr)] = attr_id(attr)
     keys = [getattr(vocab.vectors, "attr", ORTH) for _ in find_nodes(model, STATIC_VECTORS)]
     for node in find_nodes(model, READ_VECTORS):
         keys += key_attrs_in(vocab, keys_of(node))

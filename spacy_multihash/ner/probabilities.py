@@ -6,6 +6,8 @@ that are already there: entities of an `entity_ruler`, for example, have no prob
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Callable, Optional
 
@@ -35,6 +37,26 @@ def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> No
         if spans_key is not None and before not in nlp.component_names:
             nlp.add_pipe(_NOTES, name=before, before=name)
             nlp.add_pipe(_NOTES, name=after, after=name, config={"spans_key": spans_key})
+
+
+@contextmanager
+def asking_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> Iterator[None]:
+    """Make components give probabilities as long as the context is open; see ask_probabilities."""
+    names = set(nlp.component_names)
+    settings = [
+        (pipe, name, getattr(pipe, name))
+        for _, pipe in nlp.pipeline
+        for name in ("spans_key", "threshold")
+        if hasattr(pipe, name)
+    ]
+    ask_probabilities(nlp, threshold=threshold)
+    try:
+        yield
+    finally:
+        for name in [name for name in nlp.component_names if name not in names]:
+            nlp.remove_pipe(name)
+        for pipe, name, value in settings:
+            setattr(pipe, name, value)
 
 
 def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:

@@ -11,12 +11,11 @@ from thinc.types import Ints1d
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
-from ..embed.architectures import MULTI_WEIGHTED_HASH_EMBED
 from ..embed.embeddings import TABLE_EMBED, WEIGHTED_EMBED
 from ..embed.features import Feature, attr_names
 from ..embed.rows import HASH_NAME, LOOKUP_NAME, hash_rows
 from ..embed.unique_tokens import model_features
-from ..textcat.ngrams import TEXTCAT_HASH_EMBED, is_extract_ngrams, ngram_name
+from ..textcat.ngrams import is_extract_ngrams, ngram_name
 
 # The rows of a table are vectors. In a weighted hash embedding, they're component vectors or
 # importance parameters.
@@ -107,17 +106,6 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     return [w for name, model in component_models(nlp).items() for w in _weighted_in(name, model)]
 
 
-def linear_output(nlp: Language, embedding: WeightedEmbedding) -> Optional[Model]:
-    """Return the layer that turns the vectors of n-grams, summed or averaged, into labels' scores.
-
-    It holds "W" (number of labels, width) float32. None for embeddings of tokens.
-    """
-    for model in component_models(nlp).values():
-        if model.name == TEXTCAT_HASH_EMBED and embedding.layer in model.walk():
-            return model.get_ref("output_layer")
-    return None
-
-
 def embedding_name(component: str, attr: str) -> str:
     """Name an embedding by its component and its attribute, as in textcat.LOWER[1,2]."""
     return f"{component}.{attr}"
@@ -149,15 +137,6 @@ def lookup_names(*models: Model) -> list[str]:
 def lookup_chains(model: Model) -> list[Model]:
     """List the nodes whose two layers are a lookup_rows and its table."""
     return [node for node in model.walk() if _is_lookup_chain(node)]
-
-
-def may_be_weighted(model: Model) -> bool:
-    """Check if a model has an embedding whose importance could be trained.
-
-    `find_weighted` doesn't find plain sums of rows, whose importance is neither trained nor
-    appended.
-    """
-    return bool(find_nodes(model, MULTI_WEIGHTED_HASH_EMBED, TEXTCAT_HASH_EMBED))
 
 
 def _tables_in(component: str, model: Model) -> Iterator[EmbeddingTable]:

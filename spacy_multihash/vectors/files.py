@@ -16,6 +16,7 @@ from thinc.api import to_numpy
 
 from ..common.files import read_json_map, reading, recover, replacing_file, replacing_folder
 from ..common.load import loading, source_path
+from ..common.progress import Progress, no_progress
 from .compressed import TABLE, CompressedVectors, check_table_file, is_compressed
 from .table import ATTR_NAMES, VectorTable, check_finite, check_table, word_keys
 from .text import ends_in_number, is_text, read_text, write_text
@@ -23,7 +24,9 @@ from .text import ends_in_number, is_text, read_text, write_text
 _NONE = numpy.zeros(0, dtype="uint64")
 
 
-def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTable:
+def read_table(
+    source: Union[str, Path], lang: Optional[str] = None, *, progress: Progress = no_progress
+) -> VectorTable:
     """Read a table of vectors.
 
     source (Union[str, Path]): A package's name, the folder of a pipeline or a vocab, or a file of
@@ -34,7 +37,7 @@ def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTa
     """
     path = source_path(source)
     if path.is_file():
-        table = _read_text(path)
+        table = _read_text(path, progress)
     elif (path / "vocab" / TABLE).is_file():
         table = _read_folder(path / "vocab", path / "meta.json")
     elif (path / TABLE).is_file():
@@ -49,7 +52,7 @@ def read_table(source: Union[str, Path], lang: Optional[str] = None) -> VectorTa
     return check_table(replace(table, name=str(source), lang=lang, title=title))
 
 
-def write_table(output: Path, table: VectorTable) -> None:
+def write_table(output: Path, table: VectorTable, *, progress: Progress = no_progress) -> None:
     """Write a table: as text if the output has such a suffix, otherwise as an empty pipeline.
 
     Raises ValueError, and writes nothing, if a number isn't finite, or if text can't hold the
@@ -62,7 +65,8 @@ def write_table(output: Path, table: VectorTable) -> None:
         rows = range(len(words)) if table.floret is not None else table.rows.tolist()
         with replacing_file(output) as new:
             packed = output.suffix.lower() == ".gz"
-            write_text(new, words, rows, table.data, table.floret, packed=packed)
+            watched = progress(words, desc="Writing", unit=" lines")
+            write_text(new, watched, rows, table.data, table.floret, packed=packed)
         return
     strings = StringStore(filter(None, table.words))
     vectors = Vectors(strings=strings, data=table.data, name=table.title, **(table.floret or {}))
@@ -125,9 +129,9 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
     return replace(table, lang=meta.get("lang", "xx"), title=title)
 
 
-def _read_text(path: Path) -> VectorTable:
+def _read_text(path: Path, progress: Progress) -> VectorTable:
     """Read vectors as text. If a word occurs more than once, its first vector counts."""
-    words, data, floret = read_text(path)
+    words, data, floret = read_text(path, progress)
     if floret is not None:
         return VectorTable("", data, _NONE, _NONE.astype("int64"), [], {**floret, "attr": ORTH})
     keys = word_keys(words)

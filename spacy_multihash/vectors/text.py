@@ -5,15 +5,15 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Optional, cast
 
 import numpy
-from tqdm import tqdm
 
 from ..common.files import UnreadableFile
+from ..common.progress import Progress, no_progress
 from .table import FLORET
 
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
@@ -59,7 +59,9 @@ def ends_in_number(word: str) -> bool:
     return " " in word and (word[-1] == " " or _NUMBER_AT_END.search(word) is not None)
 
 
-def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, Any]]]:
+def read_text(
+    path: Path, progress: Progress = no_progress
+) -> tuple[list[str], numpy.ndarray, Optional[dict[str, Any]]]:
     """Read a file, plain or .gz, or the only file in a .zip, .tar.gz or .tgz.
 
     Blanks or tabs separate the columns, and blank lines are skipped. Words may contain blanks, but
@@ -74,7 +76,7 @@ def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, 
     number = 0
     try:
         with _opened(path) as file_:
-            lines = tqdm(file_, desc="Reading", unit=" lines", disable=None, leave=False)
+            lines = progress(file_, desc="Reading", unit=" lines")
             for number, line in enumerate(lines, start=1):
                 text = _decoded(line, number)
                 if not text:
@@ -107,7 +109,7 @@ def read_text(path: Path) -> tuple[list[str], numpy.ndarray, Optional[dict[str, 
 
 def write_text(
     path: Path,
-    words: Sequence[str],
+    words: Iterable[str],
     rows: Sequence[int],
     data: numpy.ndarray,
     floret: Optional[dict[str, Any]] = None,
@@ -126,9 +128,8 @@ def write_text(
         if packed:
             packing = gzip.GzipFile("", "wb", compresslevel=6, fileobj=file_, mtime=0)
             file_ = cast(IO[bytes], stack.enter_context(packing))
-        file_.write((" ".join([str(len(words)), str(data.shape[1]), *settings]) + "\n").encode())
-        shown = tqdm(words, desc="Writing", unit=" lines", disable=None, leave=False)
-        for word, row in zip(shown, rows, strict=True):
+        file_.write((" ".join([str(len(rows)), str(data.shape[1]), *settings]) + "\n").encode())
+        for word, row in zip(words, rows, strict=True):
             file_.write(f"{word} {pattern % tuple(data[row].tolist())}\n".encode())
 
 

@@ -29,8 +29,7 @@ OF_VECTORS = [f"vectors {command.name}" for command in vectors_cli.registered_co
 BAD = {
     "corpus-stats": ("corpus.spacy", "--attrs", "NOTHING"),
     "evaluate": ("nowhere", "corpus.spacy", "--train", "corpus.spacy"),
-    "importance": ("nowhere", "--data", "corpus.spacy"),
-    "inspect-rows": ("nowhere",),
+    "inspect-tables": ("nowhere",),
 }
 
 
@@ -138,9 +137,8 @@ WITH_CODE = {
     "evaluate": ("model", "corpus.spacy", "--train", "corpus.spacy", "--json"),
     "explain": ("model", "Rome", "--json"),
     "fit": ("corpus.spacy", "--lang", "en", "--output", "out"),
-    "importance": ("model", "--data", "corpus.spacy", "--json"),
     "init-tables": ("corpus.spacy", "out"),
-    "inspect-rows": ("model", "--json"),
+    "inspect-tables": ("model", "--json"),
     "show": ("model", "Rome"),
 }
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from thinc.api import Config
 
-from spacy_multihash import Tables, read_tables
-from spacy_multihash.cli._shards import Shards
+from spacy_multihash import Tables, init_tables, read_tables
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
@@ -27,11 +26,8 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def made(config: Path, *args: Any) -> Tables:
-    """Run the command, and read the tables."""
-    output = config.with_name("out.tables")
-    ok(config, output, *args)
-    return read_tables(output)
+def made(config: Path, **settings: Any) -> Tables:
+    return init_tables(config, **settings).made
 
 
 def sizes(tables: Tables) -> dict[str, int]:
@@ -39,7 +35,9 @@ def sizes(tables: Tables) -> dict[str, int]:
 
 
 def test_tables_are_written_with_counts(config: Path) -> None:
-    tables = made(config, "--min-freq", 2)
+    output = config.with_name("out.tables")
+    assert "attribute rows" in said(ok(config, output, "--min-freq", 2))
+    tables = read_tables(output)
     assert {name: table.counts.tolist() for name, table in tables.tables.items()} == {
         "NORM": [4, 2, 2, 2],
         "SHAPE": [6, 4, 4, 2],
@@ -76,10 +74,10 @@ def test_corpus_of_the_config_is_not_replaced(config: Path, tmp_path: Path) -> N
     assert corpus.read_bytes() == before
 
 
-def test_options_go_before_the_config(config: Path, tmp_path: Path) -> None:
-    assert sizes(made(config, "--min-freq", 2, "--max-rows", 3)) == {"NORM": 2, "SHAPE": 2}
+def test_settings_go_before_the_config(config: Path, tmp_path: Path) -> None:
+    assert sizes(made(config, min_freq=2, max_rows=3)) == {"NORM": 2, "SHAPE": 2}
     corpus = write_corpus(tmp_path / "other.spacy", make_docs()[3:])
-    found = sizes(made(config, "--paths.train", corpus, "--force"))
+    found = sizes(made(config, overrides={"paths.train": str(corpus)}))
     assert found["NORM"] == 4  # they, like, rain, .
 
 
@@ -96,7 +94,7 @@ EMBED = "--components.tok2vec.model.embed"
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--workers", 2), "--workers and --dask count shards: give the folder"),
+        (("--workers", 2), "--workers and --dask count shards: give their folder"),
         (("--component", "ner"), "component 'ner' holds no MultiEmbed"),
         (("word",), "Invalid config override 'word': name should start with --"),
         (("--no.such", 1), "not a section value that can be overridden"),
@@ -126,10 +124,11 @@ def test_stdout_holds_the_tables_alone(config: Path, tmp_path: Path) -> None:
     assert sizes(found) == {"NORM": 12, "SHAPE": 6}
 
 
-def test_files_beside_docs_are_not_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("a.spacy", "b.txt"):
-        (tmp_path / name).touch()
-    assert [path.name for path in Shards.of(tmp_path).paths] == ["a.spacy"]
-    assert "b.txt" in capsys.readouterr().err
+def test_files_beside_docs_are_not_counted(config: Path, tmp_path: Path) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    write_corpus(shards / "a.spacy", make_docs())
+    (shards / "b.txt").write_text("Zoë")
+    done = init_tables(config, shards=shards, min_freq=2)
+    assert done.rows == {"NORM": 5, "SHAPE": 5} and "b.txt" in str(done)
+    assert done.to_json()["not_counted"] == [str(shards / "b.txt")]

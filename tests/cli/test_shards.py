@@ -77,17 +77,7 @@ def run_corpus_stats(folder: Path, data: str, *options: str) -> bytes:
     return output.read_bytes()
 
 
-def run_importance(folder: Path, data: str, *options: str) -> bytes:
-    args = (folder / "model", "--data", folder / data, "--min-freq", "1", "--json")
-    return counted("importance", *args, *options).encode()
-
-
-def run_inspect_rows(folder: Path, data: str, *options: str) -> bytes:
-    args = (folder / "model", "joke", "what a", "--data", folder / data, "--json")
-    return counted("inspect-rows", *args, *options).encode()
-
-
-RUNS = [run_init_tables, run_corpus_stats, run_importance, run_inspect_rows]
+RUNS = [run_init_tables, run_corpus_stats]
 Run = Callable[..., bytes]
 
 
@@ -103,7 +93,7 @@ def test_workers_count_what_one_process_does(
     assert run(folder, data, "--dask", scheduler) == run(folder, data)
 
 
-@pytest.mark.parametrize("run", RUNS[:2])
+@pytest.mark.parametrize("run", RUNS)
 def test_what_is_loaded_anew_counts_the_same(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +140,6 @@ DAMAGED = r"1\.spacy failed: UnreadableFile: Cannot read .*1\.spacy"
         (run_init_tables, Path.mkdir, "There are no shards at .*: expected a folder with files"),
         (run_corpus_stats, make_others, "There are no shards at"),
         (run_init_tables, make_damaged, DAMAGED),
-        (run_importance, make_damaged, r"Cannot read .*1\.spacy"),
         *((run, make_blank, "no tokens|no documents") for run in RUNS),
     ],
 )

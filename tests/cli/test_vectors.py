@@ -12,8 +12,8 @@ from spacy.tokens import Doc
 from spacy.training.initialize import load_vectors_into_model
 from spacy.vocab import Vocab
 
-from spacy_multihash.cli.vectors import read_pairs
 from spacy_multihash.vectors.files import read_table
+from spacy_multihash.vectors.tools import read_pairs
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
@@ -55,7 +55,7 @@ def refused(*args: object) -> str:
 
 
 def test_shorter_table_is_the_same_twice_and_in_all_files(folder: Path) -> None:
-    assert "Wrote 60 vectors of width 3" in ok("pca", "in", "out", *PCA)
+    assert "vectors width ------- ----- 60 3" in ok("pca", "in", "out", *PCA)
     ok("pca", "in", "again", *PCA)
     assert files(folder / "again") == files(folder / "out")
     ok("pca", "in.txt", "out.txt.gz", *PCA)
@@ -92,7 +92,7 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
         ("prune in out --words other.txt", "in has none of the 2 words to keep"),
         ("align floret floret2 out", "floret tables, which have no list of words"),
         ("align in in.txt out --dictionary bad", "bad, line 2: expected two words"),
-        ("merge in out --width 3", "to merge, got in. Name the others before OUT."),
+        ("merge in out --width 3", "to merge, got in. Name the others."),
         ("merge in ./in out --width 3", "The table ./in is given twice"),
         ("merge in in/vocab out --width 3", "The table in/vocab is given twice"),
         ("merge floret floret2 out --width 3", "All tables are of floret"),
@@ -126,10 +126,10 @@ def test_language_is_that_of_the_option(source: str, folder: Path) -> None:
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail if a table is read."""
 
-    def read(*_: object) -> None:
+    def read(*_: object, **__: object) -> None:
         pytest.fail("The work has begun")
 
-    monkeypatch.setattr("spacy_multihash.cli.vectors.read_table", read)
+    monkeypatch.setattr("spacy_multihash.vectors.tools.read_table", read)
 
 
 @pytest.mark.usefixtures("no_work", "folder")
@@ -162,7 +162,7 @@ def test_words_are_kept_by_the_attribute_of_the_table_or_the_one_given(
     corpus = [Doc(Vocab(), words=["Word3", "WORD9", "x"])]
     write_corpus(folder / "corpus.spacy", corpus)
     source, options = ("lower", ()) if name == "lower" else ("in", ("--attr", "LOWER"))
-    assert "Wrote 2 vectors" in ok("prune", source, "out", "--words", "corpus.spacy", *options)
+    assert "----- 2 8" in ok("prune", source, "out", "--words", "corpus.spacy", *options)
     found = loaded(folder / "out", ["word3", "word9"])
     numpy.testing.assert_array_equal(found, random_vectors()[[3, 9]])
     assert read_table("out").attr == IDS[name.upper()]
@@ -178,7 +178,7 @@ def rotated(X: numpy.ndarray) -> numpy.ndarray:
 def test_rotated_table_is_mapped_back(folder: Path) -> None:
     X = random_vectors()
     write_pipeline(folder / "rotated", rotated(X))
-    assert "Pairs: 60" in ok("align", "rotated", "in", "out")
+    assert "60 8 60" in ok("align", "rotated", "in", "out")
     numpy.testing.assert_allclose(loaded(folder / "out"), X, atol=1e-2)
     ok("align", "rotated", "in", "again")
     assert files(folder / "again") == files(folder / "out")
@@ -200,7 +200,7 @@ def test_floret_is_aligned_by_words_of_the_other_table(source: str, folder: Path
 
 def test_merged_table_has_the_words_of_all(folder: Path) -> None:
     write_lines(folder / "more.txt", random_vectors(80, 5, 1), [f"word{i}" for i in range(80)])
-    assert "Wrote 80 vectors of width 4" in ok("merge", "in", "more.txt", "out", "--width", 4)
+    assert "vectors width ------- ----- 80 4" in ok("merge", "in", "more.txt", "out", "--width", 4)
     ok("merge", "in", "more.txt", "again", "--width", 4)
     assert files(folder / "again") == files(folder / "out")
 

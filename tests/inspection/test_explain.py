@@ -14,12 +14,14 @@ from spacy_multihash.inspection.explain import (
     EVERYWHERE,
     IN_ENTITY,
     MAX_LOG_ODDS,
+    Ask,
     Effect,
     Explained,
+    Explanation,
     Key,
-    explain,
-    explain_corpus,
+    explain_entity,
     log_odds,
+    measure_effects,
 )
 from tests.helpers.corpora import make_docs
 
@@ -62,11 +64,16 @@ KNOWN = numpy.unique(
 SUM = Explained(ask_sum, FEATURES, draws=1)
 
 
+def explained_norm(ask: Ask, draws: int, window: int) -> Explanation:
+    explained = Explained(ask, {"NORM": NORM}, draws)
+    return explain_entity(explained, make_doc(), KEY, predicted=True, window=window)
+
+
 def test_each_feature_counts_for_what_it_adds() -> None:
     doc = make_doc()
-    found = explain(SUM, doc, KEY, found=True, window=2)
+    found = explain_entity(SUM, doc, KEY, predicted=True, window=2)
     assert (found.text, found.label, found.start, found.end) == ("Rome", "GPE", 2, 3)
-    assert found.found and found.features == ("NORM", "SHAPE")
+    assert found.predicted and found.features == ("NORM", "SHAPE")
     assert found.tokens == (0, 1, 2, 3, 4)
     assert found.words == ("in", "old", "Rome", "and", "Paris")
     expected = [[weight(doc, i, attr) for attr in (NORM, SHAPE)] for i in found.tokens]
@@ -81,9 +88,9 @@ def test_each_feature_counts_for_what_it_adds() -> None:
 
 def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
     doc = make_doc()
-    found = explain(SUM, doc, (5, 6, "X"), found=False, window=2)
-    assert found.tokens == (3, 4, 5) and not found.found
-    found = explain(SUM, doc, (1, 3, "X"), found=False, window=0)
+    found = explain_entity(SUM, doc, (5, 6, "X"), predicted=False, window=2)
+    assert found.tokens == (3, 4, 5) and not found.predicted
+    found = explain_entity(SUM, doc, (1, 3, "X"), predicted=False, window=0)
     assert found.tokens == (1, 2)
 
 
@@ -97,7 +104,9 @@ def test_probabilities_next_to_0_and_1_have_log_odds() -> None:
         known = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
         return sigmoid([20 + 3 * number for number in known])
 
-    found = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, found=True, window=1)
+    found = explain_entity(
+        Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, predicted=True, window=1
+    )
     assert_allclose(found.by_token, [3, 3, 0], atol=0.01)
     assert found.completeness == pytest.approx(1, abs=0.01)
 
@@ -108,7 +117,9 @@ def test_redundant_tokens_explain_less_than_all() -> None:
     def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
         return sigmoid([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs])
 
-    found = explain(Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, found=True, window=1)
+    found = explain_entity(
+        Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, predicted=True, window=1
+    )
     assert (found.together, found.completeness) == (pytest.approx(1), pytest.approx(0))
 
 
@@ -122,7 +133,9 @@ def test_log_odds_of_several_unknown_symbols_are_averaged() -> None:
         asked.extend(v for v, symbol in zip(values, symbols, strict=True) if symbol not in KNOWN)
         return sigmoid(values)
 
-    found = explain(Explained(ask, {"NORM": NORM}, 9), make_doc(), KEY, found=True, window=0)
+    found = explain_entity(
+        Explained(ask, {"NORM": NORM}, 9), make_doc(), KEY, predicted=True, window=0
+    )
     assert len(asked) == 27  # of the feature, of the token, and of all together
     assert 0 < sum(asked) < 27
     assert found.by_feature[0][0] == pytest.approx(1 - numpy.mean(asked[:9]))
@@ -134,7 +147,7 @@ def gold(docs: list[Doc]) -> list[tuple[Doc, list[Key]]]:
 
 
 def effects() -> dict[tuple[Optional[str], str, str], Effect]:
-    found = explain_corpus(SUM, gold(make_docs()))
+    found = measure_effects(SUM, gold(make_docs()))
     keyed = {(each.label, each.feature, each.where): each for each in found}
     assert len(keyed) == len(found)
     return keyed
@@ -172,8 +185,8 @@ def test_many_docs_are_asked_about_in_batches() -> None:
         asked.append(docs)
         return ask_sum(docs, keys)
 
-    many = explain_corpus(Explained(ask, FEATURES, 3), gold(make_docs(30)))
-    few = explain_corpus(SUM, gold(make_docs()))
+    many = measure_effects(Explained(ask, FEATURES, 3), gold(make_docs(30)))
+    few = measure_effects(SUM, gold(make_docs()))
     assert max(map(len, asked)) <= 25 * 13 and sum(map(len, asked)) == 30 * 3 * (1 + 3 * 4)
     assert [each.mean for each in many] == pytest.approx([each.mean for each in few])
 
@@ -187,7 +200,7 @@ def test_long_docs_are_asked_about_a_few_at_a_time(num_tokens: int, expected: in
         return numpy.ones(len(docs)) / 2
 
     doc = make_doc(WORDS * (num_tokens // 6))
-    found = explain(Explained(ask, FEATURES, 1), doc, KEY, found=True, window=1)
+    found = explain_entity(Explained(ask, FEATURES, 1), doc, KEY, predicted=True, window=1)
     assert max(sizes) == expected and sum(sizes) == 1 + 3 * 3 + 1
     assert found.by_token == (0, 0, 0)
     assert found.together == 0 and found.completeness is None

@@ -1,0 +1,132 @@
+"""The entities that a pipeline predicts in a text, and how sure it is of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional, Union
+
+from spacy.language import Language
+from spacy.pipeline import EntityRecognizer
+from spacy.tokens import Doc
+
+from ..common.checks import check_unit
+from ..common.load import loaded
+from ..common.result import Result, Table
+from ..common.templates import in_notebook, render
+from ..corpus.spans import Mark, Piece, pieces
+from ..pipelines.accelerate import why_not_replaced
+from ..scale.probabilities import asking_probabilities, probabilities_of
+
+
+@dataclass(frozen=True)
+class ShownEntity:
+    """An entity, its characters in the text, and its probability, None if no component gives it."""
+
+    text: str
+    label: str
+    start: int
+    end: int
+    probability: Optional[float]
+
+
+@dataclass(frozen=True)
+class Shown(Result):
+    """The entities and the labels of a text.
+
+    cats (dict[str, float]): The probabilities of the text's labels, the most probable one first.
+    accelerable (Sequence[str]): The names of spaCy's recognizers that would give probabilities
+        after `accelerate`.
+    """
+
+    doc: Doc = field(repr=False)
+    entities: Sequence[ShownEntity]
+    cats: dict[str, float]
+    accelerable: Sequence[str]
+
+    def tables(self) -> Iterable[Table]:
+        """The entities with their probabilities, and the text's labels."""
+        rows = [
+            (
+                " ".join(entity.text.split()),
+                entity.label,
+                "-" if entity.probability is None else f"{entity.probability:.2f}",
+            )
+            for entity in self.entities
+        ]
+        yield Table(f"Entities: {len(rows)}", ("entity", "label", "probability"), rows, aligns="ll")
+        cats = [(label, f"{p:.2f}") for label, p in self.cats.items()]
+        yield Table("Labels", ("label", "probability"), cats)
+
+    def notes(self) -> Iterable[str]:
+        """Whether there are no entities, and how to get probabilities."""
+        if not self.entities and (self.doc.has_annotation("ENT_IOB") or not self.cats):
+            yield "No entities were predicted."
+        for name in self.accelerable:
+            yield (
+                f"{name} is spaCy's recognizer, which gives no probabilities. batch_ner does, and "
+                "predicts the same entities. To put it into the pipeline:\n"
+                "    python -m spacy multihash accelerate MODEL OUTPUT"
+            )
+
+    @property
+    def marks(self) -> list[Piece]:
+        """The text in pieces, the entities with their labels and probabilities."""
+        marks = [
+            Mark(ent.start, ent.end, _caption(entity))
+            for ent, entity in zip(self.doc.ents, self.entities, strict=True)
+        ]
+        return pieces([token.text_with_ws for token in self.doc], marks)
+
+    def page(self, title: str = "Entities") -> str:
+        """Return a page with the entities marked in the text."""
+        return render("show.html", title=title, result=self)
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.page())
+
+
+def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:
+    """Predict the entities of a text, and show their probabilities.
+
+        print(show("training/model-best", "Anna met Bob in Rome."))
+
+    nlp (Union[Language, str, Path]): The pipeline. tagger_ner and batch_ner give probabilities, and
+        spaCy's ner doesn't.
+    threshold (Optional[float]): Leave out less probable entities. None keeps the pipeline's own
+        settings.
+
+    Raises ValueError if there's no such pipeline, or if the text is empty.
+    """
+    if threshold is not None:
+        check_unit("show", "threshold", threshold)
+    if not text.strip():
+        raise ValueError("The text is empty.")
+    nlp = loaded(nlp)
+    with asking_probabilities(nlp, threshold=threshold):
+        doc = nlp(text)
+    of_span = probabilities_of(doc)
+    predicted = [(ent, of_span.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]
+    if threshold is not None and predicted:
+        predicted = [(ent, p) for ent, p in predicted if p is None or p >= threshold]
+        doc.set_ents([ent for ent, _ in predicted])
+    entities = [
+        ShownEntity(ent.text, ent.label_, ent.start_char, ent.end_char, p) for ent, p in predicted
+    ]
+    cats = dict(sorted(doc.cats.items(), key=lambda item: -item[1]))
+    return Shown(doc, entities, cats, _accelerable(nlp))
+
+
+def _caption(entity: ShownEntity) -> str:
+    # Browsers don't break lines at \u00a0.
+    p = entity.probability
+    return entity.label if p is None else f"{entity.label}\u00a0{p:.2f}"
+
+
+def _accelerable(nlp: Language) -> list[str]:
+    """List spaCy's recognizers that batch_ner can replace."""
+    config = nlp.config.interpolate()["components"]
+    return [
+        name
+        for name, pipe in nlp.pipeline
+        if isinstance(pipe, EntityRecognizer) and why_not_replaced(pipe, config[name]) is None
+    ]

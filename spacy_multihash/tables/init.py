@@ -1,0 +1,171 @@
+"""Count the tables of a config's MultiEmbed, in this process or in several."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Optional, Union
+
+from spacy.language import Language
+from spacy.vocab import Vocab
+
+from ..common.load import naming_config, pipeline_of_config, read_config
+from ..common.outputs import check_file_output
+from ..common.progress import Progress, no_progress
+from ..common.registered import INIT_TABLES
+from ..common.result import Result, Table
+from ..corpus.shards import DOCS, ending_of, list_shards, model_shard
+from ..corpus.training import shard_pipeline, training_docs
+from ..scale.source import Source, source_of
+from ..scale.workers import Here, Workers, fold
+from .set_tables import check_tables, component_names, count_tables, find_multi_embed
+from .tables import Tables, add_tables, check_cut, cut_tables, write_tables
+
+
+@dataclass(frozen=True)
+class InitializedTables(Result):
+    """The tables of a MultiEmbed.
+
+    made (Tables): The tables themselves.
+    rows (Mapping[str, int]): The rows of each table, with row 0 for unknown values.
+    not_counted (Sequence[str]): Files beside .spacy files, which weren't counted.
+    """
+
+    made: Tables = field(repr=False)
+    rows: Mapping[str, int]
+    min_freq: int
+    max_rows: Optional[int]
+    not_counted: Sequence[str] = ()
+
+    def tables(self) -> Iterable[Table]:
+        """The number of rows of each table."""
+        rows = [(name, f"{number:,}") for name, number in self.rows.items()]
+        yield Table("Tables", ("attribute", "rows"), rows)
+
+    def notes(self) -> Iterable[str]:
+        """The limits of the tables, and which files weren't counted."""
+        yield f"min_freq = {self.min_freq}, max_rows = {self.max_rows}"
+        if self.not_counted:
+            names, more = ", ".join(self.not_counted[:3]), len(self.not_counted) - 3
+            others = f", and {more:,} more" if more > 0 else ""
+            yield f"Not counted, as there are {DOCS} files beside them: {names}{others}"
+
+
+def init_tables(
+    config: Union[str, Path],
+    output: Optional[Path] = None,
+    *,
+    min_freq: Optional[int] = None,
+    max_rows: Optional[int] = None,
+    components: Sequence[str] = (),
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+    shards: Union[str, Path, None] = None,
+    workers: Optional[Workers] = None,
+    code: Optional[Path] = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> InitializedTables:
+    """Count the tables of a config's MultiEmbed from its training corpus, and write them.
+
+        print(init_tables("my.cfg", Path("my.tables"), overrides={"paths.train": "train.spacy"}))
+
+    config (Union[str, Path]): The config.
+    output (Optional[Path]): The file to write. None writes none. Give it as `path` of
+        spacy-multihash.init_tables.v1 in [initialize.before_init].
+    min_freq (Optional[int]): Keep the values that occur at least this often. None: from
+        [initialize.before_init], or 10.
+    max_rows (Optional[int]): Maximum number of rows of a table, with row 0 for unknown values.
+        None: from [initialize.before_init], or no limit.
+    components (Sequence[str]): Components with a MultiEmbed. Empty: from [initialize.before_init],
+        or tok2vec.
+    overrides (Mapping[str, Any]): Settings of the config to override, by their path.
+    shards (Union[str, Path, None]): Count this folder of .spacy, .jsonl, .txt and .gz files instead
+        of the config's training corpus.
+    workers (Optional[Workers]): Count several shards at a time. None counts in this process. The
+        tables are the same: rare values are left out after all shards are counted.
+    code (Optional[Path]): The Python file that workers import first.
+    force (bool): Whether to replace the output if it exists.
+
+    Raises ValueError if the config has no MultiEmbed, or if the corpus has no tokens.
+    """
+    config = Path(config)
+    with naming_config(config):
+        check_file_output(output, "OUTPUT", config, code, shards, force=force)
+        settings = read_config(config, overrides, interpolate=True)
+        check_file_output(output, "OUTPUT", *_corpora(settings), force=True)
+        callback = settings.get("initialize", {}).get("before_init") or {}
+        if callback.get("@callbacks") != INIT_TABLES:
+            callback = {}
+        min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
+        max_rows = callback.get("max_rows") if max_rows is None else max_rows
+        check_cut(min_freq, max_rows)
+        names = tuple(components or component_names(callback.get("component", "tok2vec")))
+        load = partial(_Counted, overrides=dict(overrides), components=names)
+        source = source_of(load, config, code)
+        models = source.loaded().models
+        others: list[str] = []
+        if shards is None:
+            docs = progress(training_docs(source.loaded().nlp), desc="Counting", unit=" docs")
+            tables = count_tables(models, docs)
+        else:
+            paths, others = _shards(Path(shards))
+            tables = _count_shards(source, paths, workers or Here(), progress)
+            if not any(map(len, tables.tables.values())):
+                raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
+        tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
+        for model in models:
+            check_tables(model, tables)
+        if output is not None:
+            write_tables(output, tables)
+    rows = {name: len(table) + 1 for name, table in tables.tables.items()}
+    return InitializedTables(tables, rows, min_freq, max_rows, others)
+
+
+def _corpora(config: Mapping[str, Any]) -> list[Path]:
+    """List the paths of a config's corpora, which the tables must not replace."""
+    corpora = config.get("corpora", {}).values()
+    paths = [corpus.get("path") for corpus in corpora if isinstance(corpus, dict)]
+    return [Path(path) for path in paths if isinstance(path, str)]
+
+
+def _shards(folder: Path) -> tuple[list[Path], list[str]]:
+    """List the files of a folder to count, and those beside .spacy files, which aren't counted."""
+    paths, _ = list_shards(folder)
+    docs = [path for path in paths if ending_of(path) == DOCS]
+    return docs or paths, [str(path) for path in paths if docs and path not in docs]
+
+
+class _Counted:
+    """The models of a config whose values are counted, and the pipeline that reads shards."""
+
+    def __init__(
+        self, config_path: str, overrides: dict[str, Any], components: Sequence[str]
+    ) -> None:
+        self.nlp = pipeline_of_config(Path(config_path), overrides)
+        self.models = [find_multi_embed(self.nlp, name) for name in components]
+
+    @cached_property
+    def reader(self) -> Language:
+        """The pipeline that reads shards."""
+        return shard_pipeline(self.nlp)
+
+    @property
+    def vocab(self) -> Vocab:
+        """The vocab of the pipeline that reads shards."""
+        return self.reader.vocab
+
+
+def _count_shards(
+    source: Source[_Counted], paths: Sequence[Path], workers: Workers, progress: Progress
+) -> Tables:
+    # Workers may run in other folders.
+    absolute = [path.absolute() for path in paths]
+    results = workers.imap(partial(_count_shard, source), absolute, names=list(map(str, paths)))
+    watched = progress(results, desc="Counting", total=len(paths), unit=" shards")
+    return fold((tables for _, tables in watched), add_tables)
+
+
+def _count_shard(source: Source[_Counted], path: Path) -> Tables:
+    counted = source.loaded_for_shard()
+    return count_tables(counted.models, model_shard(path, counted.reader))

@@ -1,0 +1,254 @@
+"""Align, merge, reduce and prune tables of static vectors, from and to files."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional, Union
+
+import spacy
+from spacy.vocab import Vocab
+
+from ..common.load import source_path
+from ..common.outputs import check_file_output, check_folder_output
+from ..common.progress import Progress, no_progress
+from ..common.result import Result, Table
+from ..corpus.read import read_docs
+from ..corpus.texts import read_lines
+from ..embed.features import attr_id
+from . import reduce
+from .align import alike_vectors, pair_vectors, procrustes
+from .files import read_table, text_words, write_table
+from .table import VectorTable
+from .text import SUFFIXES, is_text
+
+Source = Union[str, Path]
+# Words, a file with a word a line, or a corpus (.spacy file or folder).
+Words = Union[str, Path, Sequence[str]]
+# Suffixes of files that can't be written, and that no folder should have.
+_NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
+
+
+@dataclass(frozen=True)
+class WrittenVectors(Result):
+    """A table of vectors, as it was written.
+
+    table (VectorTable): The table.
+    pairs (Optional[int]): The pairs of words that tables were aligned by.
+    """
+
+    table: VectorTable = field(repr=False)
+    output: Path
+    vectors: int
+    width: int
+    pairs: Optional[int] = None
+
+    def tables(self) -> Iterable[Table]:
+        """The size of the table."""
+        header, row = ["vectors", "width"], [f"{self.vectors:,}", f"{self.width:,}"]
+        if self.pairs is not None:
+            header, row = [*header, "pairs"], [*row, f"{self.pairs:,}"]
+        yield Table("Vectors", header, [row], aligns="r")
+
+
+def align_vectors(
+    source: Source,
+    target: Source,
+    output: Path,
+    *,
+    dictionary: Union[Path, Sequence[tuple[str, str]], None] = None,
+    lang: Optional[str] = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> WrittenVectors:
+    """Rotate a table into another table's space, such as another language's.
+
+    source, target (Union[str, Path]): The tables: packages, folders of pipelines or vocabs, or
+        vectors as text.
+    output (Path): File to write, if its name ends in .txt, .vec, .floret or .gz, or else a folder.
+    dictionary (Union[Path, Sequence[tuple[str, str]], None]): Pairs of a word of source and of
+        target, or a file with a pair on each line. None: words spelled alike.
+    lang (Optional[str]): Language of the pipeline to write. None: the language of the source.
+    force (bool): Whether to replace the output if it exists.
+
+    Raises ValueError if a table or the dictionary can't be used.
+    """
+    is_path = isinstance(dictionary, (str, Path))
+    inputs = [dictionary] if is_path else []
+    table, other = _read(
+        [source, target], output, lang=lang, force=force, inputs=inputs, progress=progress
+    )
+    if dictionary is None:
+        Y, X = alike_vectors(table, other)
+    else:
+        pairs = read_pairs(Path(dictionary)) if is_path else dictionary
+        Y, X = pair_vectors(table, other, pairs)
+    return _write(output, reduce.map_table(table, procrustes(Y, X)), progress, pairs=len(Y))
+
+
+def merge_vectors(
+    sources: Sequence[Source],
+    output: Path,
+    *,
+    width: int,
+    lang: Optional[str] = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> WrittenVectors:
+    """Merge tables into one, with the words of all tables: PCA of the tables side by side.
+
+    sources (Sequence[Union[str, Path]]): Two or more tables, as in `align_vectors`.
+    width (int): Columns of the result.
+
+    Raises ValueError if a table can't be used.
+    """
+    if len(sources) < 2:
+        raise ValueError(
+            f"Expected two or more tables to merge, got {sources[0]}. Name the others."
+        )
+    tables = _read(sources, output, lang, force, progress)
+    joined = reduce.join_words(tables)
+    if is_text(output):
+        text_words(joined)
+    return _write(output, reduce.merge(joined, tables, width), progress)
+
+
+def reduce_vectors(
+    source: Source,
+    output: Path,
+    *,
+    width: int,
+    drop_top: int = 0,
+    keep_origin: bool = False,
+    words: Optional[Words] = None,
+    lang: Optional[str] = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> WrittenVectors:
+    """Make vectors shorter, by their principal axes.
+
+    source (Union[str, Path]): The table, as in `align_vectors`.
+    width (int): Axes to keep.
+    drop_top (int): Axes of the largest variance to leave out. 2 D, with a width of N - D, means
+        PPA, PCA to N, and PPA again.
+    keep_origin (bool): Don't subtract the mean, so that words without a vector stay apart.
+    words (Optional[Words]): Estimate on these words. None: all words of the table. A floret table
+        needs them.
+
+    Raises ValueError if the table or the words can't be used.
+    """
+    (table,) = _read(
+        [source], output, lang=lang, force=force, inputs=_paths(words), progress=progress
+    )
+    chosen = None if words is None else _read_words(words)
+    stats = reduce.moments(table.estimation_vectors(chosen))
+    function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
+    return _write(output, reduce.map_table(table, function), progress)
+
+
+def prune_vectors(
+    source: Source,
+    output: Path,
+    *,
+    words: Words,
+    first: int = 0,
+    attr: Optional[str] = None,
+    lang: Optional[str] = None,
+    force: bool = False,
+    progress: Progress = no_progress,
+) -> WrittenVectors:
+    """Keep the vectors of a corpus's words.
+
+    source (Union[str, Path]): The table, as in `align_vectors`.
+    words (Words): The words to keep.
+    first (int): Keep the first rows of the table as well, with all their words.
+    attr (Optional[str]): Attribute of the words to keep vectors by, as in the key_attrs of
+        MetaVectors. None: the attribute of the table.
+
+    Raises ValueError if the table or the words can't be used.
+    """
+    (table,) = _read(
+        [source], output, lang=lang, force=force, inputs=_paths(words), progress=progress
+    )
+    values = table.values(_read_words(words), None if attr is None else attr_id(attr))
+    return _write(output, reduce.prune(table, values, first=first), progress)
+
+
+def _paths(words: Optional[Words]) -> list[Source]:
+    return [words] if isinstance(words, (str, Path)) else []
+
+
+def _read(
+    sources: Sequence[Source],
+    output: Path,
+    lang: Optional[str],
+    force: bool,
+    progress: Progress,
+    inputs: Sequence[Optional[Source]] = (),
+) -> list[VectorTable]:
+    """Check the output, and read tables.
+
+    lang (Optional[str]): The language to set. None keeps the language of each table.
+    inputs (Sequence[Optional[Source]]): Other files that are read.
+    """
+    paths = []
+    for source in sources:
+        path = source_path(source).resolve()
+        # A pipeline's table is in its vocab.
+        paths.append(path / "vocab" if (path / "vocab").is_dir() else path)
+        if paths[-1] in paths[:-1]:
+            raise ValueError(f"The table {source} is given twice. Give each one once.")
+    if output.name.lower().endswith(_NOT_WRITTEN):
+        raise ValueError(
+            f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, got {output}. "
+            "Give another name."
+        )
+    if is_text(output):
+        check_file_output(output, "OUT", *sources, *inputs, force=force)
+    else:
+        check_folder_output(output, *sources, *inputs, force=force)
+    if lang is not None:
+        spacy.blank(lang)
+    return [read_table(source, lang, progress=progress) for source in sources]
+
+
+def read_pairs(path: Path) -> list[tuple[str, str]]:
+    """Read pairs of words, a pair on each line, separated by tabs or blanks. Skips blank lines.
+
+    Raises ValueError if a line isn't UTF-8, doesn't have two words, or repeats a pair.
+    """
+    pairs: dict[tuple[str, ...], int] = {}
+    for number, line in read_lines(path):
+        words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
+        if not any(words):
+            continue
+        pair = tuple(words)
+        if len(words) != 2 or not all(words) or pair in pairs:
+            problem = f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
+            raise ValueError(
+                f"{path}, line {number}: expected two words, separated by a tab, got {problem}. "
+                "Correct or remove the line."
+            )
+        pairs[pair] = number
+    if not pairs:
+        raise ValueError(f"{path} has no pairs. Write two words on each line.")
+    return [(word, other) for word, other in pairs]
+
+
+def _read_words(words: Words) -> list[str]:
+    """List distinct words in their order."""
+    if isinstance(words, (str, Path)):
+        path = Path(words)
+        if path.is_dir() or path.suffix == ".spacy":
+            words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
+        else:
+            words = [line for _, line in read_lines(path)]
+        if not any(words):
+            raise ValueError(f"There are no words in {path}. Check the path.")
+    return list(dict.fromkeys(filter(None, words)))
+
+
+def _write(
+    output: Path, table: VectorTable, progress: Progress, *, pairs: Optional[int] = None
+) -> WrittenVectors:
+    write_table(output, table, progress=progress)
+    return WrittenVectors(table, output, *table.data.shape, pairs=pairs)
