@@ -9,7 +9,7 @@ import spacy
 from spacy.vocab import Vocab
 
 from ..common.load import source_path
-from ..common.outputs import check_file_output, check_folder_output
+from ..common.outputs import check_file_output, check_folder_output, paths_in
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..corpus.read import read_docs
@@ -55,33 +55,33 @@ def align_vectors(
     target: Source,
     output: Path,
     *,
-    dictionary: Union[Path, Sequence[tuple[str, str]], None] = None,
+    dictionary: Union[str, Path, Sequence[tuple[str, str]], None] = None,
     lang: Optional[str] = None,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> WrittenVectors:
     """Rotate a table into another table's space, such as another language's.
 
+        align_vectors("nl.vec", "en_core_web_md", Path("nl-as-en"), dictionary=[("huis", "house")])
+
     source, target (Union[str, Path]): The tables: packages, folders of pipelines or vocabs, or
         vectors as text.
     output (Path): File to write, if its name ends in .txt, .vec, .floret or .gz, or else a folder.
-    dictionary (Union[Path, Sequence[tuple[str, str]], None]): Pairs of a word of source and of
-        target, or a file with a pair on each line. None: words spelled alike.
+    dictionary (Union[str, Path, Sequence[tuple[str, str]], None]): Pairs of a word of source and
+        of target, or a file with a pair on each line. None: words spelled alike.
     lang (Optional[str]): Language of the pipeline to write. None: the language of the source.
     force (bool): Whether to replace the output if it exists.
 
     Raises ValueError if a table or the dictionary can't be used.
     """
-    is_path = isinstance(dictionary, (str, Path))
-    inputs = [dictionary] if is_path else []
-    table, other = _read(
-        [source, target], output, lang=lang, force=force, inputs=inputs, progress=progress
-    )
+    inputs = paths_in(dictionary)
+    table, other = _read([source, target], output, lang, force, progress, inputs)
+    if isinstance(dictionary, (str, Path)):
+        dictionary = read_pairs(Path(dictionary))
     if dictionary is None:
         Y, X = alike_vectors(table, other)
     else:
-        pairs = read_pairs(Path(dictionary)) if is_path else dictionary
-        Y, X = pair_vectors(table, other, pairs)
+        Y, X = pair_vectors(table, other, dictionary)
     return _write(output, reduce.map_table(table, procrustes(Y, X)), progress, pairs=len(Y))
 
 
@@ -95,6 +95,8 @@ def merge_vectors(
     progress: Progress = no_progress,
 ) -> WrittenVectors:
     """Merge tables into one, with the words of all tables: PCA of the tables side by side.
+
+        merge_vectors(["glove.txt", "fasttext.vec"], Path("merged"), width=300)
 
     sources (Sequence[Union[str, Path]]): Two or more tables, as in `align_vectors`.
     width (int): Columns of the result.
@@ -126,6 +128,8 @@ def reduce_vectors(
 ) -> WrittenVectors:
     """Make vectors shorter, by their principal axes.
 
+        reduce_vectors("en_core_web_lg", Path("short"), width=100)
+
     source (Union[str, Path]): The table, as in `align_vectors`.
     width (int): Axes to keep.
     drop_top (int): Axes of the largest variance to leave out. 2 D, with a width of N - D, means
@@ -136,9 +140,7 @@ def reduce_vectors(
 
     Raises ValueError if the table or the words can't be used.
     """
-    (table,) = _read(
-        [source], output, lang=lang, force=force, inputs=_paths(words), progress=progress
-    )
+    (table,) = _read([source], output, lang, force, progress, paths_in(words))
     chosen = None if words is None else _read_words(words)
     stats = reduce.moments(table.estimation_vectors(chosen))
     function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
@@ -158,6 +160,8 @@ def prune_vectors(
 ) -> WrittenVectors:
     """Keep the vectors of a corpus's words.
 
+        prune_vectors("en_core_web_lg", Path("small"), words="corpus/train.spacy")
+
     source (Union[str, Path]): The table, as in `align_vectors`.
     words (Words): The words to keep.
     first (int): Keep the first rows of the table as well, with all their words.
@@ -166,15 +170,9 @@ def prune_vectors(
 
     Raises ValueError if the table or the words can't be used.
     """
-    (table,) = _read(
-        [source], output, lang=lang, force=force, inputs=_paths(words), progress=progress
-    )
+    (table,) = _read([source], output, lang, force, progress, paths_in(words))
     values = table.values(_read_words(words), None if attr is None else attr_id(attr))
     return _write(output, reduce.prune(table, values, first=first), progress)
-
-
-def _paths(words: Optional[Words]) -> list[Source]:
-    return [words] if isinstance(words, (str, Path)) else []
 
 
 def _read(
@@ -183,7 +181,7 @@ def _read(
     lang: Optional[str],
     force: bool,
     progress: Progress,
-    inputs: Sequence[Optional[Source]] = (),
+    inputs: Sequence[Source] = (),
 ) -> list[VectorTable]:
     """Check the output, and read tables.
 
@@ -251,4 +249,5 @@ def _write(
     output: Path, table: VectorTable, progress: Progress, *, pairs: Optional[int] = None
 ) -> WrittenVectors:
     write_table(output, table, progress=progress)
-    return WrittenVectors(table, output, *table.data.shape, pairs=pairs)
+    vectors, width = table.data.shape
+    return WrittenVectors(table, output, vectors, width, pairs)

@@ -128,7 +128,7 @@ def test_files_beside_docs_are_not_counted(config: Path, tmp_path: Path) -> None
     shards = tmp_path / "shards"
     shards.mkdir()
     write_corpus(shards / "a.spacy", make_docs())
-    (shards / "b.txt").write_text("Zoë")
+    (shards / "b.txt").write_text("Zoë Zoë")
     done = init_tables(config, shards=shards, min_freq=2)
     assert done.rows == {"NORM": 5, "SHAPE": 5} and "b.txt" in str(done)
     assert done.to_json()["not_counted"] == [str(shards / "b.txt")]

@@ -1,7 +1,8 @@
-"""The commands of the group `vectors`: what they write, and what they refuse."""
+"""The tools for tables of vectors: what they write, and what they refuse."""
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -13,7 +14,14 @@ from spacy.training.initialize import load_vectors_into_model
 from spacy.vocab import Vocab
 
 from spacy_multihash.vectors.files import read_table
-from spacy_multihash.vectors.tools import read_pairs
+from spacy_multihash.vectors.tools import (
+    WrittenVectors,
+    align_vectors,
+    merge_vectors,
+    prune_vectors,
+    read_pairs,
+    reduce_vectors,
+)
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
@@ -27,7 +35,7 @@ from tests.helpers.vectors import (
     write_pipeline,
 )
 
-PCA = ("--width", 3, "--drop-top", 1)
+PCA: dict[str, Any] = {"width": 3, "drop_top": 1}
 
 
 @pytest.fixture
@@ -42,31 +50,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ok(*args: object) -> str:
-    return said(cli.ok("vectors", *args))
+def align(source: str, target: str, output: str, **settings: Any) -> WrittenVectors:
+    return align_vectors(source, target, Path(output), **settings)
 
 
-def refused(*args: object) -> str:
-    """Run a command that fails, and return its error. It writes nothing."""
-    before = files(Path())
-    error = cli.refused("vectors", *args)
-    assert files(Path()) == before
-    return error
+def merge(*sources: str, output: str = "out", width: int = 3, **settings: Any) -> WrittenVectors:
+    return merge_vectors(sources, Path(output), width=width, **settings)
+
+
+def pca(source: str, output: str = "out", width: int = 3, **settings: Any) -> WrittenVectors:
+    return reduce_vectors(source, Path(output), width=width, **settings)
+
+
+def prune(source: str, output: str = "out", **settings: Any) -> WrittenVectors:
+    return prune_vectors(source, Path(output), **{"words": "words.txt", **settings})
 
 
 def test_shorter_table_is_the_same_twice_and_in_all_files(folder: Path) -> None:
-    assert "vectors width ------- ----- 60 3" in ok("pca", "in", "out", *PCA)
-    ok("pca", "in", "again", *PCA)
+    done = pca("in", "out", **PCA)
+    assert (done.vectors, done.width, done.table.data.shape) == (60, 3, (60, 3))
+    pca("in", "again", **PCA)
+    assert pca("in", "with_top").table.data[0] != pytest.approx(done.table.data[0])
     assert files(folder / "again") == files(folder / "out")
-    ok("pca", "in.txt", "out.txt.gz", *PCA)
-    ok("prune", "out.txt.gz", "unpacked", "--words", "words.txt")
+    pca("in.txt", "out.txt.gz", **PCA)
+    prune("out.txt.gz", "unpacked")
     numpy.testing.assert_allclose(loaded(folder / "unpacked"), loaded(folder / "out"), atol=1e-5)
 
 
 def test_statistics_of_floret_are_those_of_words(folder: Path) -> None:
-    ok("pca", "floret", "out", "--words", "words.txt", *PCA)
+    pca("floret", "out", words=WORDS, **PCA)
     write_lines(folder / "as_words.txt", loaded(folder / "floret"))
-    ok("pca", "as_words.txt", "expected", *PCA)
+    pca("as_words.txt", "expected", **PCA)
     numpy.testing.assert_allclose(loaded(folder / "out"), loaded(folder / "expected"), atol=1e-4)
 
 
@@ -75,48 +89,52 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
     write_corpus(folder / "corpus.spacy", [doc])
     (folder / "few.txt").write_text("\ufeff" + "\n".join(WORDS[:9]), "utf8")
     for output, words in (("out", "corpus.spacy"), ("expected", "few.txt")):
-        ok("pca", "in", output, "--words", words, "--width", 3)
+        pca("in", output, words=words)
     assert files(folder / "out") == files(folder / "expected")
     numpy.testing.assert_allclose(loaded(folder / "out")[:9].mean(axis=0), 0, atol=1e-4)
 
 
 @pytest.mark.parametrize(
-    ("args", "message"),
+    ("do", "message"),
     [
-        ("pca floret out --width 3", "a floret table, which has no list of words"),
-        ("pca huge out --width 3", "computed for out must have finite numbers, but row"),
-        ("pca nowhere out --width 3", "There are no vectors at nowhere"),
-        ("pca in out --width 3 --words empty.txt", "There are no words in empty.txt"),
-        ("pca in out --width 3 --words other.txt", "in has none of the 2 words, such"),
-        ("pca in out --width 3 --lang nolanguage", "Can't import language nolanguage"),
-        ("prune in out --words other.txt", "in has none of the 2 words to keep"),
-        ("align floret floret2 out", "floret tables, which have no list of words"),
-        ("align in in.txt out --dictionary bad", "bad, line 2: expected two words"),
-        ("merge in out --width 3", "to merge, got in. Name the others."),
-        ("merge in ./in out --width 3", "The table ./in is given twice"),
-        ("merge in in/vocab out --width 3", "The table in/vocab is given twice"),
-        ("merge floret floret2 out --width 3", "All tables are of floret"),
+        (lambda: pca("floret"), "a floret table, which has no list of words"),
+        (lambda: pca("huge"), "computed for out must have finite numbers, but row"),
+        (lambda: pca("nowhere"), "There are no vectors at nowhere"),
+        (lambda: pca("in", words="empty.txt"), "There are no words in empty.txt"),
+        (lambda: pca("in", words=["other", "more"]), "in has none of the 2 words, such"),
+        (lambda: pca("in", lang="nolanguage"), "Can't import language nolanguage"),
+        (lambda: prune("in", words=["other", "more"]), "in has none of the 2 words to keep"),
+        (lambda: align("floret", "floret2", "out"), "floret tables, which have no list of words"),
+        (lambda: align("in", "in.txt", "out", dictionary="bad"), "bad, line 2: expected two words"),
+        (lambda: merge("in"), "two or more tables to merge, got in"),
+        (lambda: merge("in", "./in"), "The table ./in is given twice"),
+        (lambda: merge("in", "in/vocab"), "The table in/vocab is given twice"),
+        (lambda: merge("floret", "floret2"), "All tables are of floret"),
     ],
 )
-def test_bad_input_is_one_error_and_nothing_written(args: str, message: str, folder: Path) -> None:
+def test_bad_input_is_refused_and_nothing_written(do: Any, message: str, folder: Path) -> None:
     write_pipeline(folder / "huge", numpy.where(random_vectors() > 3, 3e38, -3e38).astype("f"))
     write_floret(folder / "floret2", random_vectors())
     (folder / "empty.txt").touch()
-    (folder / "other.txt").write_text("other\nothers")
     (folder / "bad").write_text("word1 word1\nword2\n")
-    assert message in refused(*args.split())
+    before = files(Path())
+    with pytest.raises((ImportError, OSError, ValueError), match=message):
+        do()
+    assert files(Path()) == before
 
 
 @pytest.mark.parametrize("source", ["in", "in/vocab"])
 def test_force_replaces_a_table(source: str, folder: Path) -> None:
-    ok("prune", source, "out", "--words", "words.txt")
-    ok("pca", source, "out", "--width", 3, "--force")
+    prune(source)
+    with pytest.raises(ValueError, match="exists"):
+        pca(source)
+    pca(source, force=True)
     assert read_table(folder / "out").width == 3
 
 
 @pytest.mark.parametrize("source", ["in", "in.txt"])
 def test_language_is_that_of_the_option(source: str, folder: Path) -> None:
-    ok("prune", source, "out", "--words", "words.txt", "--lang", "es")
+    prune(source, lang="es")
     nlp = spacy.blank("es")
     load_vectors_into_model(nlp, "out")
     assert nlp.vocab.vectors.shape == (60, 8)
@@ -135,22 +153,22 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_work", "folder")
 def test_what_cannot_be_written_is_refused_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("o.zip", "o.tar.gz", "o.tgz", "o.bin", "o.vec.BZ2"):
-        error = refused("pca", "in", name, "--width", 3, "--force")
-        assert f"a folder or a file that ends in .txt, .vec, .floret, .gz, got {name}." in error
+        with pytest.raises(ValueError, match=f"a file that ends in .txt, .*, got {name}"):
+            pca("in", name, force=True)
     for module in ("sudachipy", "sudachidict_core"):
         monkeypatch.setitem(sys.modules, module, None)
-    error = refused("pca", "in", "out", "--width", 3, "--lang", "ja")
-    assert "Japanese support requires SudachiPy" in error
+    with pytest.raises(ImportError, match="Japanese support requires SudachiPy"):
+        pca("in", lang="ja")
 
 
 def test_words_that_text_cannot_hold_are_refused_before_tables_are_merged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_pipeline(folder / "odd", random_vectors(3), ["a", "b\nc", "word1"])
-    ok("prune", "odd", "pruned.txt", "--words", "words.txt")
+    prune("odd", "pruned.txt")
     monkeypatch.setattr("spacy_multihash.vectors.reduce.merge", None)
-    error = refused("merge", "odd", "in", "out.txt", "--width", 3)
-    assert "odd has 1 words with a line feed, such as 'b\\nc'" in error
+    with pytest.raises(ValueError, match="odd has 1 words with a line feed, such as"):
+        merge("odd", "in", output="out.txt")
 
 
 @pytest.mark.parametrize("name", ["lower", "orth"])
@@ -161,13 +179,13 @@ def test_words_are_kept_by_the_attribute_of_the_table_or_the_one_given(
     srsly.write_json(folder / "lower/vocab/vectors.cfg", {"mode": "default", "attr": LOWER})
     corpus = [Doc(Vocab(), words=["Word3", "WORD9", "x"])]
     write_corpus(folder / "corpus.spacy", corpus)
-    source, options = ("lower", ()) if name == "lower" else ("in", ("--attr", "LOWER"))
-    assert "----- 2 8" in ok("prune", source, "out", "--words", "corpus.spacy", *options)
+    source, attr = ("lower", None) if name == "lower" else ("in", "LOWER")
+    assert prune(source, words="corpus.spacy", attr=attr).vectors == 2
     found = loaded(folder / "out", ["word3", "word9"])
     numpy.testing.assert_array_equal(found, random_vectors()[[3, 9]])
     assert read_table("out").attr == IDS[name.upper()]
-    error = refused("prune", "in", "no", "--words", "corpus.spacy")
-    assert "in has none of the 3 words to keep" in error
+    with pytest.raises(ValueError, match="in has none of the 3 words to keep"):
+        prune("in", "no", words="corpus.spacy")
 
 
 def rotated(X: numpy.ndarray) -> numpy.ndarray:
@@ -178,13 +196,13 @@ def rotated(X: numpy.ndarray) -> numpy.ndarray:
 def test_rotated_table_is_mapped_back(folder: Path) -> None:
     X = random_vectors()
     write_pipeline(folder / "rotated", rotated(X))
-    assert "60 8 60" in ok("align", "rotated", "in", "out")
+    assert align("rotated", "in", "out").pairs == 60
     numpy.testing.assert_allclose(loaded(folder / "out"), X, atol=1e-2)
-    ok("align", "rotated", "in", "again")
+    align("rotated", "in", "again")
     assert files(folder / "again") == files(folder / "out")
     write_lines(folder / "other.txt", rotated(X), [f"wort{i}" for i in range(60)])
     (folder / "pairs").write_text("".join(f"wort{i}\tword{i}\n" for i in range(20)))
-    assert "Pairs: 20" in ok("align", "other.txt", "in", "other", "--dictionary", "pairs")
+    assert align("other.txt", "in", "other", dictionary="pairs").pairs == 20
     found = loaded(folder / "other", [f"wort{i}" for i in range(60)])
     numpy.testing.assert_allclose(found, X, atol=1e-2)
 
@@ -193,15 +211,15 @@ def test_rotated_table_is_mapped_back(folder: Path) -> None:
 def test_floret_is_aligned_by_words_of_the_other_table(source: str, folder: Path) -> None:
     write_pipeline(folder / "rotated", rotated(loaded(folder / "floret")))
     args = ("floret", "rotated") if source == "floret" else ("rotated", "floret")
-    ok("align", *args, "out")
+    align(*args, "out")
     expected = loaded(folder / args[1])
     numpy.testing.assert_allclose(loaded(folder / "out"), expected, atol=1e-2)
 
 
 def test_merged_table_has_the_words_of_all(folder: Path) -> None:
     write_lines(folder / "more.txt", random_vectors(80, 5, 1), [f"word{i}" for i in range(80)])
-    assert "vectors width ------- ----- 80 4" in ok("merge", "in", "more.txt", "out", "--width", 4)
-    ok("merge", "in", "more.txt", "again", "--width", 4)
+    assert merge("in", "more.txt", width=4).vectors == 80
+    merge("in", "more.txt", output="again", width=4)
     assert files(folder / "again") == files(folder / "out")
 
 
@@ -209,15 +227,15 @@ def test_merged_table_has_the_texts_that_any_table_knows(folder: Path) -> None:
     write_pipeline(folder / "unknown", random_vectors(seed=3))
     (folder / "unknown/vocab/strings.json").write_text(srsly.json_dumps(WORDS[:3]))
     write_lines(folder / "narrow.txt", random_vectors(60, 5))
-    ok("merge", "unknown", "narrow.txt", "floret", "out.txt", "--width", 4)
+    merge("unknown", "narrow.txt", "floret", output="out.txt", width=4)
     lines = (folder / "out.txt").read_text().splitlines()[1:]
     assert sorted(line.split(" ")[0] for line in lines) == sorted(WORDS)
 
 
 def test_floret_is_merged_at_the_words_of_others(folder: Path) -> None:
-    ok("merge", "floret", "in", "out", "--width", 10)
+    merge("floret", "in", width=10)
     write_lines(folder / "as_words.txt", loaded(folder / "floret"))
-    ok("merge", "as_words.txt", "in", "expected", "--width", 10)
+    merge("as_words.txt", "in", output="expected", width=10)
     numpy.testing.assert_allclose(loaded(folder / "out"), loaded(folder / "expected"), atol=1e-4)
 
 
@@ -247,3 +265,23 @@ def test_bad_pairs_are_refused(text: bytes, message: str, tmp_path: Path) -> Non
     (tmp_path / "pairs").write_bytes(text)
     with pytest.raises(ValueError, match=message):
         read_pairs(tmp_path / "pairs")
+
+
+# The commands
+
+
+@pytest.mark.parametrize(
+    ("args", "do"),
+    [
+        ("align floret in by_command", lambda: align("floret", "in", "out")),
+        ("merge in floret by_command --width 4", lambda: merge("in", "floret", width=4)),
+        ("pca in by_command --width 3 --drop-top 1", lambda: pca("in", **PCA)),
+        ("prune in by_command --words words.txt", lambda: prune("in")),
+    ],
+)
+def test_commands_write_what_functions_do(args: str, do: Any, folder: Path) -> None:
+    done = do()
+    result = said(cli.ok("vectors", *args.split()))
+    assert f"{done.vectors} {done.width}" in result and "to by_command" in result
+    assert files(folder / "by_command") == files(folder / "out")
+    assert "--force" in cli.refused("vectors", *args.split())
