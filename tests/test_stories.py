@@ -1,0 +1,161 @@
+"""Ten stories: what people do with the package, each in a dozen lines of Python.
+
+Read them as documentation. The corpus is tiny, so that a story takes a second or two; with a corpus
+of your own, leave out the settings that make training short.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.cli.train import train
+from spacy.tokens import DocBin
+
+import spacy_multihash
+from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.recognizers import wrong_docs
+from tests.helpers.spacy_pipelines import CNN, build, ner
+from tests.helpers.tagger_ner import randomize
+from tests.helpers.vectors import WORDS, loaded, random_vectors, write_pipeline
+
+multihash: Any = spacy_multihash  # a story waits for functions that it lacks
+TEXT = "Anna met Bob in Rome ."
+
+
+def annotated(name: str, verb: str, place: str) -> tuple[str, list[tuple[int, int, str]]]:
+    """A text with its entities: first character, the character after the last, label."""
+    text = f"{name} {verb} {place} ."
+    start = text.index(place)
+    return text, [(0, len(name), "PER"), (start, start + len(place), "GPE")]
+
+
+ANNOTATED = [
+    annotated(name, verb, place)
+    for name in ("Anna", "Bob", "Carla", "Dora", "Emil", "Fritz", "Greta", "Hugo")
+    for verb in ("left", "likes", "saw", "lives in")
+    for place in ("Rome", "Oslo", "New York")
+]
+SHORT: dict[str, Any] = {"training.max_steps": 60, "training.eval_frequency": 20}
+
+
+def story(*names: str) -> Callable:
+    """Skip a story as long as one of its functions isn't there."""
+    missing = [name for name in names if name not in multihash.__all__]
+    return pytest.mark.skipif(bool(missing), reason=f"not a function yet: {', '.join(missing)}")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recognizer: Any) -> Path:
+    """Go to a folder with a trained pipeline and its corpora."""
+    monkeypatch.chdir(tmp_path)
+    Path("model").symlink_to(recognizer("batch_ner"))
+    write_corpus(Path("train.spacy"), make_docs(4))
+    write_corpus(Path("dev.spacy"), wrong_docs())
+    return tmp_path
+
+
+@story("fit")
+def test_train_from_annotated_texts() -> None:
+    fitted = multihash.fit(ANNOTATED, lang="en", output="out", settings=SHORT, cross_validate=False)
+    print(fitted)  # the scores; a notebook shows the whole report
+    assert [ent.text for ent in fitted.nlp("Anna likes Oslo .").ents] == ["Anna", "Oslo"]
+    assert Path("out/report.html").is_file() and spacy.load("out/model").pipe_names
+
+
+@story("convert", "corpus_stats")
+def test_convert_a_file_and_look_for_problems_in_it() -> None:
+    lines = [{"text": text, "label": spans} for text, spans in ANNOTATED]
+    Path("doccano.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf8")
+    converted = multihash.convert("doccano.jsonl", "corpus.spacy", lang="en")
+    print(converted)
+    assert len(list(DocBin().from_disk("corpus.spacy").get_docs(spacy.blank("en").vocab))) == 96
+    stats = multihash.corpus_stats("corpus.spacy", "dev.spacy", lang="en")
+    print(stats)
+    assert stats.splits["train"].labels == {"GPE": 96, "PER": 96}
+
+
+@story("errors")
+def test_find_mistakes_and_send_them_back_to_the_annotators() -> None:
+    mistakes = multihash.errors("model", "dev.spacy", train="train.spacy", explained=2)
+    print(mistakes)
+    suspects = [mistake for mistake in mistakes.mistakes if mistake.is_suspect]
+    assert {mistake.kind for mistake in suspects} == {"spurious"}
+    records = list(mistakes.records("prodigy"))  # JSON lines, the most confident mistakes first
+    assert records[0]["spans"] == [] and "predicted GPE" in records[0]["meta"]["mistakes"]
+    Path("errors.html").write_text(mistakes.page(), "utf8")
+
+
+@story("explain", "explain_corpus")
+def test_ask_why_an_entity_is_predicted() -> None:
+    explanations = multihash.explain("model", TEXT, spans=["Rome=GPE", "Rome=PER"])
+    print(explanations)  # a table of tokens and features
+    place, person = explanations.explanations
+    assert place.predicted and place.probability > person.probability
+    effects = multihash.explain_corpus("model", "train.spacy")  # which features count at all?
+    assert {effect.feature for effect in effects.effects} >= {"NORM", "SHAPE"}
+
+
+@story("calibrate", "show")
+def test_correct_probabilities_and_show_them() -> None:
+    calibration = multihash.calibrate("model", "dev.spacy", "calibrated")
+    print(calibration)
+    before, after = (multihash.show(name, TEXT) for name in ("model", "calibrated"))
+    assert [entity.text for entity in after.entities] == ["Anna", "Bob", "Rome"]
+    pairs = zip(before.entities, after.entities, strict=True)
+    assert all(one.probability > other.probability for one, other in pairs)  # it was too sure
+
+
+@story("accelerate", "calibrate")  # both take paths
+def test_make_a_pipeline_of_spacy_faster() -> None:
+    nlp = build({"ner": ner(CNN)})
+    randomize(nlp.get_pipe("ner").model)  # type: ignore[attr-defined]
+    nlp.to_disk("spacys")
+    faster = multihash.accelerate("spacys", "faster", texts=[TEXT] * 9)
+    print(faster)  # what was replaced, and both speeds
+    docs = [spacy.load(name)(TEXT) for name in ("spacys", "faster")]
+    assert [ent.label_ for ent in docs[0].ents] == [ent.label_ for ent in docs[1].ents]
+
+
+@story("compress")
+def test_make_the_files_small() -> None:
+    small = multihash.compress("model", "small", data="train.spacy")
+    print(small)  # the sizes, and what became of the predictions
+    assert [ent.text for ent in spacy.load("small")(TEXT).ents] == ["Anna", "Bob", "Rome"]
+
+
+@story("apply")
+def test_annotate_a_folder_of_texts() -> None:
+    Path("texts").mkdir()
+    for number in range(3):
+        Path(f"texts/{number}.txt").write_text(f"{TEXT}\nBob left Rome .\n", "utf8")
+    print(multihash.apply("model", "texts", "annotated"))  # workers=8 uses eight processes
+    docs = DocBin().from_disk("annotated/0.spacy").get_docs(spacy.blank("en").vocab)
+    assert [[ent.text for ent in doc.ents] for doc in docs] == [
+        ["Anna", "Bob", "Rome"],
+        ["Bob", "Rome"],
+    ]
+
+
+@story("init_config", "evaluate")
+def test_train_a_config_with_spacy_and_score_unseen_entities() -> None:
+    multihash.init_config("ner", "en", train="train.spacy").config.to_disk("my.cfg")
+    corpora = {"paths.train": "train.spacy", "paths.dev": "dev.spacy"}
+    tables = multihash.init_tables("my.cfg", overrides=corpora, min_freq=1)
+    assert tables.rows["NORM"] > 5
+    train("my.cfg", "training", overrides={**corpora, **SHORT})
+    scores = multihash.evaluate("training/model-best", "dev.spacy", "train.spacy")
+    print(scores)  # of all entities, and of those that train has or lacks
+
+
+@story("merge_vectors", "reduce_vectors")
+def test_prepare_static_vectors() -> None:
+    for seed in (1, 2):
+        write_pipeline(Path(f"vectors{seed}"), random_vectors(seed=seed))
+    multihash.merge_vectors(["vectors1", "vectors2"], Path("merged"), width=12)
+    multihash.reduce_vectors("merged", Path("short"), width=6)
+    small = multihash.prune_vectors("short", Path("small"), words=WORDS[:20])
+    assert (small.vectors, small.width) == (20, 6)
+    assert loaded(Path("small"), WORDS[:20]).shape == (20, 6)
