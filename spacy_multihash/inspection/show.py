@@ -14,8 +14,8 @@ from ..common.load import loaded
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
 from ..corpus.spans import Mark, Piece, pieces
+from ..ner.probabilities import asking_probabilities, probabilities_of
 from ..pipelines.accelerate import why_not_replaced
-from ..scale.probabilities import asking_probabilities, probabilities_of
 
 
 @dataclass(frozen=True)
