@@ -32,10 +32,10 @@ from spacy_multihash.corpus.evaluation import known_entities, predict, score
 from spacy_multihash.corpus.read import write_corpora
 from spacy_multihash.corpus.splits import split_items
 from spacy_multihash.corpus.statistics import find_repeats
-from spacy_multihash.fit.run import Options
-from spacy_multihash.fit.scores import count_docs, score_folds, score_predicted
-from spacy_multihash.fit.splits import Split, split_docs, split_folds
-from spacy_multihash.fit.training import train
+from spacy_multihash.training.run import Options
+from spacy_multihash.training.scores import count_docs, score_folds, score_predicted
+from spacy_multihash.training.splits import Split, split_docs, split_folds
+from spacy_multihash.training.training import train
 
 CHOSEN_ON = ("conll-es", "conll-nl-sentences", "gum", "anem")
 SHOWN_ON = ("wnut17", "archaeo", "turku-one", "masakhaner-swa", "masakhaner-hau")

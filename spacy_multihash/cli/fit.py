@@ -7,10 +7,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from difflib import get_close_matches
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
 from typing import Any, Optional, Union
 
 import spacy
@@ -18,20 +16,25 @@ import typer
 from spacy.cli.init_config import init_config as spacy_config
 from spacy.cli.package import has_build, has_wheel
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from thinc.api import Config
 from tqdm import tqdm
 
 from ..common.files import replacing_folder, write_bytes, write_json
-from ..common.load import load_pipeline, naming_config, read_config
-from ..common.outputs import folder_size
 from ..corpus.convert import Reading
-from ..corpus.evaluation import predict, read_known_entities
+from ..corpus.evaluation import read_known_entities
 from ..corpus.read import model_examples, read_docs, write_corpora
-from ..corpus.splits import FOLDS, SPLITS
+from ..corpus.splits import SPLITS
 from ..corpus.statistics import CorpusStats, Repeats
-from ..fit.report import (
+from ..inspection.errors import find_mistakes
+from ..inspection.errors_page import render_mistakes
+from ..inspection.page import Html
+from ..ner.calibration import compare, is_at_edge, judge_entities
+from ..pipelines.compare import tokens_per_second
+from ..pipelines.compress import Precisions, compress
+from ..pipelines.config import drop_removed_settings
+from ..training.report import (
     SCORES_HEADER,
     Arm,
     Warnings,
@@ -45,44 +48,39 @@ from ..fit.report import (
     render_text_mistakes,
     score_rows,
 )
-from ..fit.run import Options, Run
-from ..fit.scores import (
+from ..training.run import Options, Run
+from ..training.scores import (
     SplitScores,
-    count_docs,
     has_exclusive_labels,
     score_entities,
-    score_folds,
     score_texts,
     text_mistakes,
 )
-from ..fit.splits import (
-    MAX_FOLDED,
+from ..training.splits import (
     check_docs,
     few_entities,
     groups_of,
     rare_labels,
     split_docs,
-    split_folds,
     unknown_documents,
 )
-from ..fit.training import History, train
-from ..inspection.errors import errors
-from ..inspection.page import Html
-from ..ner.calibration import calibrate, compare, judge_entities
-from ..pipelines.compare import tokens_per_second
-from ..pipelines.compress import Precisions, write_compressed
-from ..pipelines.config import drop_removed_settings
+from ..training.training import History, train
 from ._util import (
     CODE,
     GPU_ID,
+    command,
     failing,
+    folder_size,
     import_code,
+    load_pipeline,
     msg,
+    naming_config,
     parse_overrides,
     path_argument,
+    read_config,
     show_table,
-    spacy_command,
 )
+from .calibrate import calibrate, find_recognizer, set_temperature
 from .convert import convert, summarize_problems
 from .corpus_stats import corpus_stats, find_warnings
 from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
@@ -91,7 +89,6 @@ MISTAKES = 50  # of each kind, in the report
 EXPLAINED = 20  # the most confident of them
 UNTRAINED = "No step was better than the untrained model. Train longer."
 _MEGA = 10**6
-_Fold = tuple[dict[str, list[Doc]], list[int]]
 _CONVERT = "use python -m spacy multihash convert, and fit the file that it writes."
 BAR = "{desc} {bar} {n_fmt} of {total_fmt} steps, {remaining} left{postfix}"
 
@@ -132,11 +129,6 @@ def fit_cli(
     baseline: bool = typer.Option(
         False, "--baseline", help="Also train spaCy's own config with the same vectors, to compare"
     ),
-    cross_validate: bool = typer.Option(
-        True,
-        help="Without --dev and --test, score a corpus of at most "
-        f"{MAX_FOLDED:,} tokens by cross-validation, with {FOLDS} more trainings",
-    ),
     seed: int = typer.Option(0, help="Seed of the split and the training"),
     force: bool = typer.Option(
         False, "--force", "-f", help="Start over if OUTPUT has a run with other options"
@@ -175,19 +167,13 @@ def fit_cli(
             spacy.require_gpu(gpu_id)
         run = Run(output, options, force=force)
         try:
-            fit(run, package=package, baseline=baseline, cross_validate=cross_validate)
+            fit(run, package=package, baseline=baseline)
         except KeyboardInterrupt:
             _show_interrupted(run)
             raise typer.Exit(130) from None
 
 
-def fit(
-    run: Run,
-    *,
-    package: Optional[str] = None,
-    baseline: bool = False,
-    cross_validate: bool = True,
-) -> None:
+def fit(run: Run, *, package: Optional[str] = None, baseline: bool = False) -> None:
     """Take all steps that aren't done, and print their results.
 
     Raises ImportError, OSError or ValueError if a step fails. Steps before it stay done.
@@ -198,7 +184,11 @@ def fit(
     paths = {name: run.corpus(name) for name in SPLITS}
     existing = [path if path.is_file() else None for path in paths.values()]
     stats = corpus_stats(paths["train"], *existing[1:], lang=run.options.lang)
-    warnings = [*problems, *((title, []) for title in _warnings(run, stats))]
+    titles = [*find_warnings(stats), *rare_labels(stats)]
+    if not run.options.textcat:
+        by = run.record["done"].get("split", {}).get("by")
+        titles += [*few_entities(stats), *unknown_documents(stats, by)]
+    warnings = [*problems, *((title, []) for title in titles)]
     show_table("Corpus", *corpus_table(stats))
     for title, lines in warnings:
         msg.warn(title)
@@ -217,9 +207,8 @@ def fit(
         trained = run.step("baseline", train_baseline)
         _show_training(run.baseline / "model", "Trained spaCy's", trained)
 
-    if cross_validate:
-        train_folds(run)
-    rows = run.step(_report_name(run), make_report, stats, warnings, reasons, notes)
+    name = "report, with baseline" if "baseline" in run.record["done"] else "report"
+    rows = run.step(name, make_report, stats, warnings, reasons, notes)
     show_table("Scores", SCORES_HEADER, rows["scores"])
     for line in rows.get("about", ()):  # not in runs of version 1.0
         msg.text(line)
@@ -234,14 +223,6 @@ def fit(
     msg.text("Go on with:")
     for shown in next_commands(run).values():
         typer.echo(f"    {shown}")
-
-
-def _warnings(run: Run, stats: CorpusStats) -> list[str]:
-    titles = [*find_warnings(stats), *rare_labels(stats)]
-    if not run.options.textcat:
-        by = run.record["done"].get("split", {}).get("by")
-        titles += [*few_entities(stats), *unknown_documents(stats, by)]
-    return titles
 
 
 def check_options(options: Options, package: Optional[str]) -> None:
@@ -289,12 +270,7 @@ def prepare(run: Run) -> tuple[Warnings, list[str]]:
                     groups = of_docs or groups_of(docs[name], path, group)
         split = split_docs(docs, options, groups)
         docs = dict(split.docs)
-        run.record["done"]["split"] = {
-            "regions": split.regions,
-            "by": split.by,
-            "groups": split.groups,
-            "places": split.places,
-        }
+        run.record["done"]["split"] = {"regions": split.regions, "by": split.by}
         check_docs(docs, options)
         write_corpora(new, {name: DocBin(docs=of_split) for name, of_split in docs.items()})
         config, reasons = choose_config(options, new / "train.spacy", new / "dev.spacy")
@@ -412,49 +388,6 @@ def train_pipeline(run: Run, config_path: Path, model: Path) -> dict[str, Any]:
     return vars(history)
 
 
-def folds_of(run: Run) -> list[_Fold]:
-    """Split a small corpus for cross-validation: the docs of each fold, and the regions of test."""
-    split = run.record["done"].get("split", {})
-    if not split.get("groups"):
-        return []
-    vocab, docs = Vocab(), dict[int, Doc]()
-    for name, places in split["places"].items():
-        docs |= zip(places, read_docs(run.corpus(name), vocab), strict=True)
-    in_order = [docs[i] for i in range(len(docs))]
-    return split_folds(in_order, split["groups"], split["by"], run.options.seed)
-
-
-def train_folds(run: Run) -> None:
-    """Train on each fold that isn't done, with a progress bar."""
-    folds = folds_of(run)
-    missing = sum(f"fold {i + 1}" not in run.record["done"] for i in range(len(folds)))
-    if missing:
-        msg.info(f"Cross-validation: {missing} more trainings (to skip them: --no-cross-validate)")
-    folds = tqdm(folds, "Cross-validation", leave=False, disable=None)
-    for i, (docs, regions) in enumerate(folds):
-        run.step(f"fold {i + 1}", train_fold, docs, regions)
-
-
-def _report_name(run: Run) -> str:
-    additions = {"baseline": ", with baseline", "fold 1": ", cross-validated"}
-    done = run.record["done"]
-    return "report" + "".join(text for step, text in additions.items() if step in done)
-
-
-def train_fold(run: Run, docs: Mapping[str, list[Doc]], regions: list[int]) -> dict[str, Any]:
-    """Train on a fold with the run's settings, and count the entities of its test docs."""
-    with TemporaryDirectory() as name, naming_config(run.config):
-        folder = Path(name)
-        write_corpora(folder, {split: DocBin(docs=of_split) for split, of_split in docs.items()})
-        paths = {f"paths.{split}": str(folder / f"{split}.spacy") for split in ("train", "dev")}
-        train(read_config(run.config, paths), folder / "model", folder / "training.npz")
-        nlp = load_pipeline(folder / "model")
-        examples = list(model_examples(nlp, folder / "test.spacy"))
-        predict(nlp, examples)
-        known = read_known_entities(folder / "train.spacy", nlp.vocab)
-    return {"counts": count_docs(examples, known), "regions": regions}
-
-
 def train_baseline(run: Run) -> dict[str, Any]:
     """Train spaCy's own config, with the same static vectors, tokenizer and limits of training."""
     ours = read_config(run.config)
@@ -548,7 +481,7 @@ def finish(run: Run) -> list[str]:
     size = folder_size(run.model)
     with replacing_folder(run.model) as new:
         if run.options.compress:
-            write_compressed(nlp, new, Precisions())
+            compress(nlp, new, Precisions())
         else:
             nlp.to_disk(new)
         config = read_config(new / "config.cfg")
@@ -561,17 +494,20 @@ def finish(run: Run) -> list[str]:
 
 
 def _calibrate(run: Run, nlp: Language) -> list[str]:
+    examples = list(model_examples(nlp, run.corpus("dev")))
     try:
-        calibration = calibrate(nlp, run.corpus("dev"))
+        name = find_recognizer(nlp, None)
+        calibration = calibrate(nlp, name, examples)
     except ValueError as error:  # such as if all entities are right
         return [str(error)]
+    if is_at_edge(calibration.temperature):
+        return ["Not calibrated: dev has too few entities to tell the best temperature"]
     where, measured = "dev", calibration
     if run.corpus("test").is_file():  # dev chose the temperature, so its error is too low
         with suppress(ValueError):  # no entities are found on test
-            examples = list(model_examples(nlp, run.corpus("test")))
-            judged = judge_entities(nlp, calibration.component, examples)
-            judged = judged._replace(former=calibration.former)
+            judged = judge_entities(nlp, name, list(model_examples(nlp, run.corpus("test"))))
             where, measured = "test", compare(judged, calibration.temperature)
+    set_temperature(nlp, name, calibration.temperature)
     return [
         f"Calibrated on dev (temperature {calibration.temperature:.2f}): on {where}, probabilities "
         f"are off by {percent(measured.after.error)} points on average, "
@@ -597,7 +533,7 @@ def make_report(
         Arm(
             name,
             describe_settings(configs[name]),
-            score(run, nlp, stats.repeats, is_ours=name == "ours"),
+            score(run, nlp, stats.repeats),
             History(**done[step]),
             folder_size(path),
             speed,
@@ -631,39 +567,27 @@ def make_report(
     return printed
 
 
-def score(
-    run: Run, nlp: Language, repeats: Optional[Repeats], *, is_ours: bool = True
-) -> dict[str, SplitScores]:
+def score(run: Run, nlp: Language, repeats: Optional[Repeats]) -> dict[str, SplitScores]:
     """Score a pipeline on dev, and on test if it exists.
 
     repeats (Optional[Repeats]): The repeats in train.
-    is_ours (bool): Whether the folds of cross-validation are of such pipelines.
     """
     splits = [name for name in ("dev", "test") if run.corpus(name).is_file()]
     examples = {name: list(model_examples(nlp, run.corpus(name))) for name in splits}
     if run.options.textcat:
         return {name: score_texts(nlp, of_split) for name, of_split in examples.items()}
     in_train = read_known_entities(run.corpus("train"), nlp.vocab)
-    done = run.record["done"]
-    split = done.get("split", {})
-    regions = split.get("regions", {})
-    scores = {
+    regions = run.record["done"].get("split", {}).get("regions", {})
+    return {
         name: score_entities(
             nlp,
             of_split,
             in_train,
             regions=regions.get(name, ()),
-            by=split.get("by"),
             repeats=repeats if name in regions else None,
         )
         for name, of_split in examples.items()
     }
-    folds = [done[f"fold {i}"] for i in range(1, FOLDS + 1) if f"fold {i}" in done]
-    if folds and is_ours:
-        counts = [*chain(*(fold["counts"] for fold in folds))]
-        of_docs = [*chain(*(fold["regions"] for fold in folds))]
-        scores["test"] = score_folds(scores["test"], counts, of_docs)
-    return scores
 
 
 def show_mistakes(run: Run, nlp: Language) -> Html:
@@ -671,8 +595,9 @@ def show_mistakes(run: Run, nlp: Language) -> Html:
     if run.options.textcat:
         wrong = text_mistakes(nlp, list(model_examples(nlp, run.corpus("dev"))))
         return render_text_mistakes(wrong, limit=MISTAKES)
-    done = errors(nlp, run.corpus("dev"), train=run.corpus("train"), explained=EXPLAINED)
-    return Html(done.fragment(MISTAKES))
+    dev, in_train = (read_docs(run.corpus(name), nlp.vocab) for name in ("dev", "train"))
+    mistakes = find_mistakes(nlp, dev, in_train, num_explained=EXPLAINED)
+    return render_mistakes(mistakes, limit=MISTAKES)
 
 
 def next_commands(run: Run) -> dict[str, str]:
@@ -682,19 +607,17 @@ def next_commands(run: Run) -> dict[str, str]:
         code = ["--code", run.options.code]
     if run.options.textcat:
         first = {
-            "Classify the texts of a folder:": spacy_command(
+            "Classify the texts of a folder:": command(
                 "multihash", "apply", model, "TEXTS", "CLASSIFIED", *code
             )
         }
     else:
         paths = (run.corpus("dev"), "--train", run.corpus("train"), "--output", "errors.html")
         first = {
-            "Find the entities of a text:": spacy_command(
-                "multihash", "show", model, "YOUR TEXT", *code
-            ),
-            "Look at all mistakes:": spacy_command("multihash", "errors", model, *paths, *code),
+            "Find the entities of a text:": command("multihash", "show", model, "YOUR TEXT", *code),
+            "Look at all mistakes:": command("multihash", "errors", model, *paths, *code),
         }
-    package = spacy_command("package", model, ".", "--name", "my_model", "--build", "wheel", *code)
+    package = command("package", model, ".", "--name", "my_model", "--build", "wheel", *code)
     if not has_build():
         first["Install what builds packages:"] = "python -m pip install build"
     return {**first, "Build a package for pip:": package}

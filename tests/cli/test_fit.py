@@ -24,11 +24,11 @@ from spacy_multihash.cli import fit as module
 from spacy_multihash.common.files import FORMER
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.splits import SPLITS
-from spacy_multihash.fit.report import PARTS
-from spacy_multihash.fit.run import Options, Run
-from spacy_multihash.fit.splits import split_docs
-from spacy_multihash.fit.training import History, train
 from spacy_multihash.ner.calibration import compare, judge_entities
+from spacy_multihash.training.report import PARTS
+from spacy_multihash.training.run import Options, Run
+from spacy_multihash.training.splits import split_docs
+from spacy_multihash.training.training import History, train
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus

@@ -18,7 +18,7 @@ from thinc.api import Config
 
 from spacy_multihash.cli.init_config import init_config
 from spacy_multihash.common.files import write_bytes
-from spacy_multihash.fit.training import History, train
+from spacy_multihash.training.training import History, train
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.damage import check_damage, full_disk
 from tests.helpers.weights import all_weights

@@ -23,8 +23,8 @@ from spacy_multihash.corpus.splits import (
     split_regions,
 )
 from spacy_multihash.corpus.statistics import CorpusStats, Repeats
-from spacy_multihash.fit.run import Options
-from spacy_multihash.fit.splits import groups_of, split_docs, split_folds, unknown_documents
+from spacy_multihash.training.run import Options
+from spacy_multihash.training.splits import groups_of, split_docs, split_folds, unknown_documents
 
 SHARES = (0.75, 0.1, 0.15)
 VOCAB = spacy.blank("xx").vocab

@@ -13,8 +13,8 @@ from spacy.training import Example
 
 from spacy_multihash.corpus.evaluation import KnownEntities, Scores, known_entities
 from spacy_multihash.corpus.statistics import find_repeats
-from spacy_multihash.fit.report import Arm, comparison_table, describe_difference, score_rows
-from spacy_multihash.fit.scores import (
+from spacy_multihash.training.report import Arm, comparison_table, describe_difference, score_rows
+from spacy_multihash.training.scores import (
     SplitScores,
     TextMistake,
     count_sentences,
@@ -27,7 +27,7 @@ from spacy_multihash.fit.scores import (
     score_texts,
     text_mistakes,
 )
-from spacy_multihash.fit.training import History
+from spacy_multihash.training.training import History
 from tests.helpers.corpora import make_docs
 
 KNOWN = KnownEntities({("Anna", "")})
