@@ -2,6 +2,7 @@
 
 import errno
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from configparser import InterpolationError
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from spacy.util import (
     load_config,
     load_model_from_config,
 )
-from thinc.api import Config, ConfigValidationError
+from thinc.api import Config, ConfigValidationError, Model
 
 from .files import UnreadableFile, being_read, reading, recover
 
@@ -55,12 +56,51 @@ def load_pipeline(
         )
     missing = f"There is no pipeline '{model}'. Expected {expected}. spaCy says:"
     with loading(f"the pipeline '{model}'", model, missing):
-        return spacy.load(model)
+        nlp = spacy.load(model)
+    warn_if_broken(nlp)
+    return nlp
+
+
+def warn_if_broken(nlp: Language) -> None:
+    """Warn of components that can't work: without their tok2vec, or with weights that are NaN."""
+    heard = set[str]()
+    for name, pipe in nlp.pipeline:
+        model = getattr(pipe, "model", None)
+        for node in model.walk() if isinstance(model, Model) else ():
+            upstream = getattr(node, "upstream_name", None) if node.name in _LISTENERS else None
+            if upstream is not None and upstream not in heard:
+                warnings.warn(
+                    f'Component "{name}" listens to {_named(upstream)}, which isn\'t before it in '
+                    f"the pipeline, or is disabled ({', '.join(nlp.pipe_names)}). So all tokens "
+                    "look the same to it. Enable or add that component.",
+                    stacklevel=3,
+                )
+                break
+            for param in node.param_names:
+                if node.has_param(param) and bool(model.ops.xp.isnan(node.get_param(param)).any()):
+                    warnings.warn(
+                        f'Component "{name}": the weights {param} of its layer "{node.name}" are '
+                        "NaN, so it predicts nothing of use. Train it again with a lower "
+                        "learn_rate.",
+                        stacklevel=3,
+                    )
+        if isinstance(getattr(pipe, "listeners", None), list):
+            heard |= {name, "*"}
+
+
+_LISTENERS = ("tok2vec-listener", "transformer-listener")
+
+
+def _named(upstream: str) -> str:
+    return "a tok2vec" if upstream == "*" else f'"{upstream}"'
 
 
 def loaded(nlp: Union[Language, str, Path]) -> Language:
-    """Return a pipeline, loaded by `load_pipeline` if it's a name or a path."""
-    return nlp if isinstance(nlp, Language) else load_pipeline(nlp)
+    """Return a pipeline, loaded if it's a name or a path. Both warn as `warn_if_broken` does."""
+    if not isinstance(nlp, Language):
+        return load_pipeline(nlp)
+    warn_if_broken(nlp)
+    return nlp
 
 
 @contextmanager

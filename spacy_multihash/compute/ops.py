@@ -434,6 +434,11 @@ class KernelOps(ArrayOps, NumpyOps):
         steps, clip = optimizer.nr_update[key], 1.0
         if optimizer.grad_clip and (norm := numpy.linalg.norm(gradient)) >= optimizer.grad_clip:
             clip = optimizer.grad_clip / norm
+        elif optimizer.grad_clip and not norm < optimizer.grad_clip:
+            raise ValueError(
+                f"The gradient of a parameter {key[1]} {gradient.shape} is NaN. Look for the "
+                "component whose loss is nan, and train again with a lower learn_rate."
+            )
         unbiased = optimizer.learn_rate * (1.0 - optimizer.b2**steps) ** 0.5
         unbiased /= 1.0 - optimizer.b1**steps
         kernels.adam(

@@ -6,13 +6,17 @@ of the factory.
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from functools import cache, wraps
 from threading import RLock
 from typing import Any, ClassVar
 
-from thinc.api import get_array_module
+from spacy.errors import Errors
+from spacy.pipeline.tok2vec import Tok2VecListener
+from spacy.tokens import Doc
+from thinc.api import Model, get_array_module
 
 from ..common.checks import is_number, setting_error
 from ..common.types import Array
@@ -120,3 +124,41 @@ def not_finite(component: str, what: str, effect: str) -> ValueError:
         f'Component "{component}": {what} are not finite (NaN or infinite), so that {effect}. Load '
         "other weights, or train again with a lower learn_rate or grad_clip."
     )
+
+
+def check_loss(component: str, loss: float) -> None:
+    """Raise ValueError if a loss isn't a finite number, as spaCy's tagger does.
+
+    Training would go on, and end with a component that predicts nothing.
+    """
+    if not math.isfinite(loss):
+        raise ValueError(
+            f"{Errors.E910.format(name=component)} Train again with a lower learn_rate or "
+            "grad_clip. If its model listens to another component, the cause may be there."
+        )
+
+
+# The ids of models that listen to no other component.
+_WITHOUT_LISTENERS = set[int]()
+
+
+def warn_unheard(component: str, model: Model, docs: Iterable[Doc]) -> None:
+    """Warn if a component listens to a tok2vec that didn't run on docs: its vectors are zeros."""
+    if model.id in _WITHOUT_LISTENERS or all(doc.tensor.size or not len(doc) for doc in docs):
+        return
+    if upstream := upstream_names(model):
+        name = "a tok2vec" if upstream[0] == "*" else f'"{upstream[0]}"'
+        warnings.warn(
+            f'Component "{component}" listens to {name}, which didn\'t run on the docs: their '
+            "doc.tensor is empty, so that all tokens look the same. Enable or add that component "
+            "before this one. If you take this one from another pipeline, call "
+            "nlp.replace_listeners there first.",
+            stacklevel=4,
+        )
+    else:
+        _WITHOUT_LISTENERS.add(model.id)
+
+
+def upstream_names(model: Model) -> list[str]:
+    """Return the components that a model listens to, "*" for any tok2vec."""
+    return [node.upstream_name for node in model.walk() if isinstance(node, Tok2VecListener)]

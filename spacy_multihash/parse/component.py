@@ -13,6 +13,7 @@ from thinc.api import Model
 from ..compute.array_ops import ArrayOps
 from ..compute.ops import operations
 from ..compute.plans import Plan, Reading
+from ..ner.recognizer import check_loss, warn_unheard
 from ..ner.transition.states import Vectors, vectors_of, weights_of
 from .actions import NUM_FEATURES, read_actions
 
@@ -75,10 +76,20 @@ class BatchDependencyParser(DependencyParser):
         Raises ValueError if the model doesn't have weights for exactly the component's actions.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
+        warn_unheard(self.name, self.model, docs)
         parser = None
         if self._is_greedy() and any(map(len, docs)):
             parser = self._plan.of(self.model, operations(self.model.ops), self._read_parser)
         return super().predict(docs) if parser is None else parser.parse(docs)
+
+    def update(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401
+        """Learn from a batch of examples, by spaCy's own code.
+
+        Raises ValueError if the loss is NaN or infinite.
+        """
+        losses = super().update(*args, **settings)
+        check_loss(self.name, (losses or {}).get(self.name, 0.0))
+        return losses
 
     def set_annotations(self, docs: Union[Doc, Iterable[Doc]], parses: Any) -> None:  # noqa: ANN401
         """Set the heads, labels and sentence starts of docs.

@@ -179,3 +179,11 @@ def test_arguments_and_defaults_are_those_of_thinc() -> None:
         return {p.name: (p.default, p.kind) for p in parameters}
 
     assert defaults(make_adam_v1) == defaults(ThincAdam)
+
+
+def test_gradient_that_is_not_a_number_is_refused() -> None:
+    gradient = numpy.full((2, 3), numpy.nan, dtype="float32")
+    weights = numpy.ones((2, 3), dtype="float32")
+    with pytest.raises(ValueError, match="W .2, 3. is NaN"):
+        make_adam_v1()((1, "W"), weights, gradient)
+    assert weights.all()

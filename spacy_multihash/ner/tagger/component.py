@@ -49,9 +49,11 @@ from ..recognizer import (
     LabelLock,
     WithSettings,
     are_finite,
+    check_loss,
     locked,
     not_finite,
     other_architecture,
+    warn_unheard,
 )
 from ..spans import SpanScores
 from .crf import entity_marginals, tagging_loss
@@ -325,8 +327,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         loss, d_scores, d_transitions = tagging_loss(
             scores, lengths_of(docs), self._transitions(), gold
         )
-        if not numpy.isfinite(loss):
-            raise ValueError(Errors.E910.format(name=self.name))
+        check_loss(self.name, loss)
         if d_transitions is not None:
             self.model.inc_grad("transitions", d_transitions)
         backprop(d_scores)
@@ -346,6 +347,7 @@ class EntityTagger(WithSettings, TrainablePipe):
             labels, transitions = self.labels, self._transitions()
             unseen = [labels.index(label) for label in self.cfg.get(_UNSEEN, [])]
         nO = 1 + 4 * len(labels)
+        warn_unheard(self.name, self.model, docs)
         scores = self.model.predict(docs)[-1]
         if scores.shape[1] != nO:
             scores = scores[:, columns_after_adding(nO, scores.shape[1])]

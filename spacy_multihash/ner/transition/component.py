@@ -30,7 +30,15 @@ from ..docs import (
     set_entities,
     spans_of,
 )
-from ..recognizer import LabelLock, WithSettings, are_finite, locked, not_finite
+from ..recognizer import (
+    LabelLock,
+    WithSettings,
+    are_finite,
+    check_loss,
+    locked,
+    not_finite,
+    warn_unheard,
+)
 from ..spans import SpanScores
 from .best import find_best
 from .probabilities import (
@@ -170,6 +178,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
         settings = self.settings
+        warn_unheard(self.name, self.model, docs)
         if self.cfg["beam_width"] != 1:
             settings.check_beam(self.name, self.cfg["beam_width"])
             with self.label_lock:  # spaCy's code reads the labels again and again
@@ -207,6 +216,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         tokens, and for weights that aren't finite.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
+        warn_unheard(self.name, self.model, docs)
         if self.cfg["beam_width"] != 1:
             raise ValueError(
                 f'Component "{self.name}": expected beam_width = 1, was '
@@ -248,7 +258,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
     @locked
     def rehearse(self, *args: Any, **kwargs: Any) -> Optional[dict[str, float]]:  # noqa: ANN401
         """Learn from a rehearsal, by spaCy's own code."""
-        return super().rehearse(*args, **kwargs)
+        losses = super().rehearse(*args, **kwargs)
+        check_loss(self.name, (losses or {}).get(self.name, 0.0))
+        return losses
 
     @locked
     def update(
@@ -289,6 +301,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 losses=losses,
                 beam_density=self.cfg["beam_density"],
             )
+            check_loss(self.name, losses[self.name])
             return losses
         cut_size = self.cfg["update_with_oracle_cut_size"]
         self._resize_weights()
@@ -304,6 +317,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 state_dropout=self.state_dropout,
                 spacy_gradient=self.spacy_gradient,
             )
+            check_loss(self.name, losses[self.name])
             if sgd not in (None, False):
                 self.finish_update(sgd)
         return losses
