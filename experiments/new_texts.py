@@ -32,10 +32,10 @@ from spacy_multihash.corpus.evaluation import known_entities, predict, score
 from spacy_multihash.corpus.read import write_corpora
 from spacy_multihash.corpus.splits import split_items
 from spacy_multihash.corpus.statistics import find_repeats
-from spacy_multihash.training.run import Options
+from spacy_multihash.training.loop import train
+from spacy_multihash.training.options import Options
 from spacy_multihash.training.scores import count_docs, score_folds, score_predicted
 from spacy_multihash.training.splits import Split, split_docs, split_folds
-from spacy_multihash.training.training import train
 
 CHOSEN_ON = ("conll-es", "conll-nl-sentences", "gum", "anem")
 SHOWN_ON = ("wnut17", "archaeo", "turku-one", "masakhaner-swa", "masakhaner-hau")
@@ -105,7 +105,7 @@ def cut_place(docs: Sequence[Doc], size: int, place: int) -> list[Doc]:
 def split_place(docs: list[Doc], split: str) -> Split:
     """Split as `fit` does ("regions", and "folds" of them), or as it did at first ("random")."""
     if split != "random":
-        return split_docs({"train": docs}, Options(Path("DATA"), None, None, "xx"))
+        return split_docs({"train": docs}, Options("xx"))
     words = [tuple(token.text for token in doc) for doc in docs]
     parts = split_items(range(len(docs)), (0.8, 0.1, 0.1), 0, words.__getitem__)
     of_split = {name: [docs[i] for i in places] for name, places in parts.items()}
@@ -158,7 +158,7 @@ def fitted(lang: str, split: Mapping[str, Sequence[Doc]]) -> Predict:
             raise ValueError(done.stderr)
         paths = {f"paths.{key}": str(folder / f"{key}.spacy") for key in ("train", "dev")}
         config = load_config(folder / "my.cfg", overrides=paths, interpolate=False)
-        train(config, folder / "model", folder / "training.npz")
+        train(config, folder / "model")
         nlp = spacy.load(folder / "model")
 
     def predict_docs(docs: Sequence[Doc]) -> list[Example]:

@@ -73,6 +73,8 @@ _NAMES = {
         "prune_vectors",
         "reduce_vectors",
     ],
+    "training.fit": ["Fitted", "fit"],
+    "training.settings": ["InitConfig", "init_config"],
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 

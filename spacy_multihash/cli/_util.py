@@ -4,13 +4,12 @@ No other module imports the private module of spaCy's command line.
 """
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, NoReturn, Optional, TypeVar, Union, cast
+from typing import Any, NoReturn, Optional, TypeVar, cast
 
 import srsly
 import typer
@@ -76,20 +75,6 @@ class Messages(Printer):
 
 
 msg = Messages()
-
-
-def spacy_command(*args: Union[str, Path]) -> str:
-    """Return a command of spaCy to copy, with its arguments quoted.
-
-    args (Union[str, Path]): Words and options. Paths may begin with a dash, as options do.
-    """
-    shown = [arg if isinstance(arg, str) else path_argument(arg) for arg in args]
-    return shlex.join(["python", "-m", "spacy", *shown])
-
-
-def path_argument(path: Path) -> str:
-    """Return a path as a command takes it: not as an option, even if it begins with a dash."""
-    return f".{os.sep}{path}" if str(path).startswith("-") else str(path)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """`python -m spacy multihash convert`: convert your own corpus to .spacy files."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,19 +14,14 @@ from tqdm import tqdm
 from ..common.outputs import check_file_output, check_writable
 from ..corpus.conll import Layout
 from ..corpus.convert import (
-    GLUED,
-    INCORRECT_SPANS,
-    NOT_ANNOTATED,
-    ODD_TAG,
-    REJECTED,
-    TRIMMED,
+    SHOWN_LINES,
     AnnotatedTexts,
     Format,
-    Problem,
     Reading,
     Source,
     TaggedTokens,
     read_source,
+    summarize_problems,
 )
 from ..corpus.read import text_labels, write_corpora
 from ..corpus.shards import DOCS
@@ -34,16 +29,7 @@ from ..corpus.splits import SPLITS, split_related
 from ..corpus.texts import CsvLayout
 from ._util import failing, msg, show_table
 
-SHOWN_LINES = 3
 DEFAULT = Reading()
-# What happens to lines with these problems. Lines with any other problem are left out.
-_FATES = {
-    ODD_TAG: "",
-    GLUED: "Read as one token",
-    NOT_ANNOTATED: "Read as having no entities",
-    TRIMMED: "Trimmed",
-    REJECTED: f"Put into doc.spans[{INCORRECT_SPANS!r}], not doc.ents",
-}
 _NAMES = {"conll": "CoNLL", "jsonl": "JSON lines", "csv": "CSV"}
 
 
@@ -274,23 +260,3 @@ def _show(done: Conversion, *, verbose: bool) -> None:
             msg.text(line)
     if done.hint:
         msg.warn(done.hint)
-
-
-def summarize_problems(
-    source: Source, shown: Optional[int] = SHOWN_LINES
-) -> list[tuple[str, list[str]]]:
-    """Count the problems of each kind, and list the first of them, or all, with their lines."""
-    by_kind: dict[str, list[Problem]] = defaultdict(list)
-    for problem in sorted(source.problems):
-        by_kind[problem.what].append(problem)
-    summary = []
-    for kind, problems in by_kind.items():
-        lines = [f"{source.path}:{p.line}: {p.detail}" for p in problems[:shown]]
-        if len(problems) > len(lines):
-            lines.append(f"and {len(problems) - len(lines):,} more (convert --verbose shows all)")
-        count = f"{len(problems):,}"
-        if isinstance(source, AnnotatedTexts) and kind.startswith("entity"):
-            count += f" of {sum(len(text.spans) for text in source.texts):,}"
-        title = ": ".join(filter(None, [_FATES.get(kind, "Left out"), kind]))
-        summary.append((f"{title} ({count})", lines))
-    return summary

@@ -1,7 +1,6 @@
 """`python -m spacy multihash corpus-stats`: statistics of a corpus."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, replace
@@ -16,17 +15,17 @@ from spacy.language import Language
 
 from ..common.files import write_json
 from ..common.outputs import check_file_output
-from ..corpus.conll import DOCSTART
 from ..corpus.evaluation import VERBATIM, Matching
 from ..corpus.shards import read_shard
 from ..corpus.statistics import (
     DEFAULT_ATTRS,
     CorpusStats,
     SplitCounts,
-    SplitStats,
     count_split,
     describe_counts,
     find_repeats,
+    find_warnings,
+    is_of_texts,
     sentences_of,
     word_attrs,
 )
@@ -46,9 +45,6 @@ from ._util import (
     print_json,
     show_table,
 )
-
-# More seen entities than distant parts of train have are worth a warning, if there are enough.
-LEAK, ENOUGH = 0.1, 30
 
 
 def corpus_stats_cli(
@@ -196,7 +192,7 @@ def _count_split(
 def _show(stats: CorpusStats, vectors: Optional[str]) -> None:
     """Print the tables: splits, labels of texts, attributes, and seen entities."""
     splits = list(stats.splits.values())
-    has_entities = not all(map(_is_of_texts, splits))
+    has_entities = not all(map(is_of_texts, splits))
 
     def show(title: str, rows: Sequence[tuple[str, Iterable[str]]]) -> None:
         show_table(title, ("", *stats.splits), [(name, *cells) for name, cells in rows])
@@ -261,57 +257,6 @@ def _show_seen(stats: CorpusStats) -> None:
     case = "in any case" if stats.matching.ignore_case else "in the same case"
     label = "with the same label" if stats.matching.match_label else "whatever its label"
     msg.text(f"Seen: an entity of the training corpus has the same text, {case}, {label}.")
-
-
-def _is_of_texts(split: SplitStats) -> bool:
-    """Return whether a split has no annotation of entities."""
-    return bool(split.cats or split.tokens) and split.missing == split.tokens
-
-
-def find_warnings(stats: CorpusStats) -> list[str]:
-    """List likely problems of a corpus that `spacy debug data` doesn't report."""
-    warnings, splits = [], stats.splits.items()
-    if bare := [name for name, split in splits if _is_of_texts(split) and not split.cats]:
-        warnings.append(
-            f"No annotations in {', '.join(bare)}: only texts are counted. To keep annotations of "
-            ".jsonl, .csv and CoNLL files, use: python -m spacy multihash convert"
-        )
-    for name, split in splits:
-        if split.docstart:
-            warnings.append(
-                f"Tokens {DOCSTART} in {name}: {split.docstart:,}. They separate documents and are "
-                "no words. Convert the file with: python -m spacy multihash convert"
-            )
-        if split.missing and not _is_of_texts(split):
-            warnings.append(
-                f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
-                "tokens. Training and scores ignore them."
-            )
-    names = sorted({name for _, split in splits for name in (*split.labels, *split.cats)})
-    cases = Counter(map(str.lower, names))
-    if same := [name for name in names if cases[name.lower()] > 1]:
-        warnings.append(
-            f"Labels that differ only in case: {', '.join(sorted(same, key=str.lower))}"
-        )
-    distant = stats.repeats.distant_share if stats.repeats else None
-    for name, seen in stats.seen.items():
-        seen_share = seen.seen_share or 0.0
-        is_enough = seen.seen + seen.unseen >= ENOUGH
-        if is_enough and distant is not None and seen_share > distant + LEAK:
-            warnings.append(
-                f"Entities of {name} that are in train: {_percent(seen_share)} %. Distant "
-                f"parts of train share {_percent(distant)} %. So {name} has texts related to those "
-                "of train, such as texts of the same document, and its own F1 is too high for new "
-                "texts."
-            )
-        if seen.sentences_in_train:
-            share = _percent(seen.sentences_in_train / seen.sentences)
-            warnings.append(
-                f"Sentences of {name} that are in train word for word: "
-                f"{seen.sentences_in_train:,} of {seen.sentences:,} ({share} %), with "
-                f"{_percent(seen.tokens_in_train)} % of the tokens. Models may memorize them."
-            )
-    return warnings
 
 
 def _percent(share: Optional[float]) -> str:

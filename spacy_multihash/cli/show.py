@@ -7,10 +7,10 @@ from typing import Optional
 import typer
 
 from ..common.files import write_bytes
-from ..common.outputs import check_file_output
+from ..common.outputs import check_file_output, path_argument
 from ..corpus.texts import read_lines
 from ..inspection.show import show as show_entities
-from ._util import AS_JSON, CODE, MODEL, command, path_argument, show, wrote
+from ._util import AS_JSON, CODE, MODEL, command, show, wrote
 
 STDIN = "-"
 TEXT = typer.Argument(None, help="The text, or - for standard input")

@@ -77,7 +77,7 @@ def warn_if_broken(nlp: Language) -> None:
                 )
                 break
             for param in node.param_names:
-                if node.has_param(param) and bool(model.ops.xp.isnan(node.get_param(param)).any()):
+                if node.has_param(param) and bool(node.ops.xp.isnan(node.get_param(param)).any()):
                     warnings.warn(
                         f'Component "{name}": the weights {param} of its layer "{node.name}" are '
                         "NaN, so it predicts nothing of use. Train it again with a lower "

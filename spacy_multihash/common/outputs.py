@@ -1,6 +1,7 @@
 """Check before the work that its result can be written, and that nothing of others is lost."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Optional, Union
 
@@ -95,3 +96,17 @@ def write_pipeline(nlp: Language, output: Path) -> None:
     """Write a pipeline. An existing folder stays whole until the new pipeline replaces it."""
     with replacing_folder(output) as new:
         nlp.to_disk(new)
+
+
+def spacy_command(*args: Union[str, Path]) -> str:
+    """Return a command of spaCy to copy, with its arguments quoted.
+
+    args (Union[str, Path]): Words and options. Paths may begin with a dash, as options do.
+    """
+    shown = [arg if isinstance(arg, str) else path_argument(arg) for arg in args]
+    return shlex.join(["python", "-m", "spacy", *shown])
+
+
+def path_argument(path: Path) -> str:
+    """Return a path as a command takes it: not as an option, even if it begins with a dash."""
+    return f".{os.sep}{path}" if str(path).startswith("-") else str(path)

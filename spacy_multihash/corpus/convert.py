@@ -1,6 +1,7 @@
 """Files in common formats as docs with entities or labels."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -468,3 +469,34 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
             f"{path}: found {len(labels):,} different labels in {texts:,} texts, such as {some}. "
             "Name the column that has the labels with --label-column."
         )
+
+
+SHOWN_LINES = 3
+# What happens to lines with these problems. Lines with any other problem are left out.
+_FATES = {
+    ODD_TAG: "",
+    GLUED: "Read as one token",
+    NOT_ANNOTATED: "Read as having no entities",
+    TRIMMED: "Trimmed",
+    REJECTED: f"Put into doc.spans[{INCORRECT_SPANS!r}], not doc.ents",
+}
+
+
+def summarize_problems(
+    source: Source, shown: Optional[int] = SHOWN_LINES
+) -> list[tuple[str, list[str]]]:
+    """Count the problems of each kind, and list the first of them, or all, with their lines."""
+    by_kind: dict[str, list[Problem]] = defaultdict(list)
+    for problem in sorted(source.problems):
+        by_kind[problem.what].append(problem)
+    summary = []
+    for kind, problems in by_kind.items():
+        lines = [f"{source.path}:{p.line}: {p.detail}" for p in problems[:shown]]
+        if len(problems) > len(lines):
+            lines.append(f"and {len(problems) - len(lines):,} more (convert --verbose shows all)")
+        count = f"{len(problems):,}"
+        if isinstance(source, AnnotatedTexts) and kind.startswith("entity"):
+            count += f" of {sum(len(text.spans) for text in source.texts):,}"
+        title = ": ".join(filter(None, [_FATES.get(kind, "Left out"), kind]))
+        summary.append((f"{title} ({count})", lines))
+    return summary

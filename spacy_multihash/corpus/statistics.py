@@ -457,3 +457,65 @@ def _sum(lengths: Counter[int]) -> int:
 
 def _ratio(part: int, whole: int) -> Optional[float]:
     return part / whole if whole else None
+
+
+# Warnings
+
+
+# More seen entities than distant parts of train have are worth a warning, if there are enough.
+LEAK, ENOUGH = 0.1, 30
+
+
+def is_of_texts(split: SplitStats) -> bool:
+    """Return whether a split has no annotation of entities."""
+    return bool(split.cats or split.tokens) and split.missing == split.tokens
+
+
+def find_warnings(stats: CorpusStats) -> list[str]:
+    """List likely problems of a corpus that `spacy debug data` doesn't report."""
+    warnings, splits = [], stats.splits.items()
+    if bare := [name for name, split in splits if is_of_texts(split) and not split.cats]:
+        warnings.append(
+            f"No annotations in {', '.join(bare)}: only texts are counted. To keep annotations of "
+            ".jsonl, .csv and CoNLL files, use: python -m spacy multihash convert"
+        )
+    for name, split in splits:
+        if split.docstart:
+            warnings.append(
+                f"Tokens {DOCSTART} in {name}: {split.docstart:,}. They separate documents and are "
+                "no words. Convert the file with: python -m spacy multihash convert"
+            )
+        if split.missing and not is_of_texts(split):
+            warnings.append(
+                f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
+                "tokens. Training and scores ignore them."
+            )
+    names = sorted({name for _, split in splits for name in (*split.labels, *split.cats)})
+    cases = Counter(map(str.lower, names))
+    if same := [name for name in names if cases[name.lower()] > 1]:
+        warnings.append(
+            f"Labels that differ only in case: {', '.join(sorted(same, key=str.lower))}"
+        )
+    distant = stats.repeats.distant_share if stats.repeats else None
+    for name, seen in stats.seen.items():
+        seen_share = seen.seen_share or 0.0
+        is_enough = seen.seen + seen.unseen >= ENOUGH
+        if is_enough and distant is not None and seen_share > distant + LEAK:
+            warnings.append(
+                f"Entities of {name} that are in train: {_in_percent(seen_share)} %. Distant "
+                f"parts of train share {_in_percent(distant)} %. So {name} has texts related to "
+                "those of train, such as texts of the same document, and its own F1 is too high "
+                "for new texts."
+            )
+        if seen.sentences_in_train:
+            share = _in_percent(seen.sentences_in_train / seen.sentences)
+            warnings.append(
+                f"Sentences of {name} that are in train word for word: "
+                f"{seen.sentences_in_train:,} of {seen.sentences:,} ({share} %), with "
+                f"{_in_percent(seen.tokens_in_train)} % of the tokens. Models may memorize them."
+            )
+    return warnings
+
+
+def _in_percent(share: Optional[float]) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"

@@ -1,4 +1,4 @@
-"""The report of a fitted pipeline: one HTML page."""
+"""What `fit` tells of a trained pipeline: tables, sentences and the page."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,30 +6,13 @@ from dataclasses import dataclass
 from textwrap import shorten
 from typing import Optional
 
+from ..common.result import Table
 from ..corpus.evaluation import Scores
 from ..corpus.statistics import CorpusStats, SplitStats
-from ..inspection.page import (
-    Html,
-    code_block,
-    details,
-    html_table,
-    join,
-    line_chart,
-    render_page,
-    section,
-    share_bar,
-    tag,
-)
+from .loop import History
 from .scores import SplitScores, TextMistake, difference_interval
-from .training import History
 
 _MEGA = 10**6
-_ABOUT_MISTAKES = (
-    "These are the mistakes on dev. Don't look at the mistakes on test: once you've corrected the "
-    "corpus or the settings by them, the score on test is too high."
-)
-# Likely problems of a corpus, with details.
-Warnings = Sequence[tuple[str, Sequence[str]]]
 PARTS = (
     "An entity that the model made up counts against both parts, so both can be lower than the "
     "total."
@@ -54,74 +37,6 @@ class Arm:
     history: History
     bytes: int
     speed: float
-
-
-def render_report(
-    title: str,
-    about: str,
-    arms: Sequence[Arm],
-    *,
-    stats: CorpusStats,
-    warnings: Warnings,
-    reasons: Sequence[str],
-    notes: Sequence[str],
-    mistakes: Html,
-    commands: Mapping[str, str],
-) -> bytes:
-    """Render the page.
-
-    about (str): The versions, the settings and the language.
-    arms (Sequence[Arm]): Our pipeline, and maybe spaCy's.
-    warnings (Warnings): Likely problems of the corpus.
-    reasons (Sequence[str]): The reasons for the settings.
-    notes (Sequence[str]): Further steps, such as calibration.
-    commands (Mapping[str, str]): Commands to run next, by their purpose.
-    """
-    ours = arms[0]
-    return render_page(
-        title,
-        Html(tag("p", about, class_="soft")),
-        _headline(ours),
-        section(
-            "Scores",
-            html_table(SCORES_HEADER, score_rows(ours.scores)),
-            *about_scores(ours.scores, stats),
-        ),
-        _comparison(arms) if len(arms) > 1 else "",
-        section("Training", _curve(arms), *notes),
-        section("Labels", labels_table(ours.scores, stats)),
-        section("Corpus", html_table(*corpus_table(stats)), *map(_warning, warnings)),
-        details("Why these settings", tag("ul", *(tag("li", reason) for reason in reasons))),
-        section(
-            "Go on",
-            *(join(tag("p", what), code_block(command)) for what, command in commands.items()),
-        ),
-        section("Where it's wrong", _ABOUT_MISTAKES),
-        mistakes,
-    )
-
-
-def render_text_mistakes(mistakes: Sequence[TextMistake], *, limit: int) -> Html:
-    """Render the first texts with wrong labels, as a section of a page."""
-    if not mistakes:
-        return section("Mistakes", "There are no mistakes.")
-    shown = mistakes[:limit]
-    rows = [
-        (
-            percent(mistake.confidence),
-            ", ".join(mistake.found) or "-",
-            ", ".join(mistake.gold) or "-",
-            shorten(mistake.text, _TEXT_LENGTH, placeholder=" …"),
-        )
-        for mistake in shown
-    ]
-    return section(
-        "Mistakes",
-        f"{len(mistakes):,} texts have wrong labels. The {len(shown):,} that the model is most "
-        "confident of come first, with how sure it is in percent. Some may be mistakes of the "
-        "annotation.",
-        html_table(("sure", "found", "gold", "text"), rows, aligns="rlll"),
-    )
 
 
 def best_split(scores: Mapping[str, SplitScores]) -> str:
@@ -161,18 +76,30 @@ def _interval(scores: SplitScores) -> str:
 SCORES_HEADER = ("", "gold", "P", "R", "F1", "95 % interval")
 
 
-def _headline(ours: Arm) -> Html:
+def headline(ours: Arm) -> dict[str, str]:
+    """Return what people ask first: F1, size, speed and the time of training."""
     split = best_split(ours.scores)
     of_split = ours.scores[split]
-    facts = {
+    return {
         f"F1 on {NEW_TEXTS if of_split.expected else split}": f"{percent(of_split.best.f)} "
         f"({_interval(of_split)})",
         "size": f"{ours.bytes / _MEGA:,.1f} MB",
         "speed": f"{ours.speed:,.0f} tokens/s",
         "training": duration(ours.history.seconds),
     }
-    items = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts.items()]
-    return tag("dl", *items, class_="facts")
+
+
+def mistake_rows(mistakes: Sequence[TextMistake]) -> list[tuple[str, ...]]:
+    """List texts with wrong labels: how sure the model is, predicted and gold labels, the text."""
+    return [
+        (
+            percent(mistake.confidence),
+            ", ".join(mistake.found) or "-",
+            ", ".join(mistake.gold) or "-",
+            shorten(mistake.text, _TEXT_LENGTH, placeholder=" …"),
+        )
+        for mistake in mistakes
+    ]
 
 
 def duration(seconds: float) -> str:
@@ -236,8 +163,13 @@ def about_scores(scores: Mapping[str, SplitScores], stats: CorpusStats) -> list[
     return lines
 
 
-def comparison_table(arms: Sequence[Arm]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return header and rows: a column for each pipeline, with its settings and its results."""
+def scores_table(scores: Mapping[str, SplitScores]) -> Table:
+    """Show the scores of each split and part."""
+    return Table("Scores", SCORES_HEADER, score_rows(scores))
+
+
+def comparison_table(arms: Sequence[Arm]) -> Table:
+    """Show a column for each pipeline, with its settings and its results."""
     settings = {name: [arm.settings[name] for arm in arms] for name in arms[0].settings}
     split = best_split(arms[0].scores)
     scores = [arm.scores[split] for arm in arms]
@@ -249,7 +181,8 @@ def comparison_table(arms: Sequence[Arm]) -> tuple[Sequence[str], Sequence[Seque
         "MB": [f"{arm.bytes / _MEGA:,.1f}" for arm in arms],
         "tokens/s": [f"{arm.speed:,.0f}" for arm in arms],
     }
-    return ("", *(arm.name for arm in arms)), [[name, *values] for name, values in rows.items()]
+    body = [[name, *values] for name, values in rows.items()]
+    return Table("Beside spaCy's own", ("", *(arm.name for arm in arms)), body)
 
 
 def describe_difference(arms: Sequence[Arm]) -> str:
@@ -273,48 +206,17 @@ def describe_difference(arms: Sequence[Arm]) -> str:
     )
 
 
-def _comparison(arms: Sequence[Arm]) -> Html:
-    return section(
-        "Beside spaCy's own",
-        html_table(*comparison_table(arms)),
-        describe_difference(arms),
-        "spaCy's is the config that spacy init config writes, with the same static vectors, and "
-        "trained with its own patience. Both keep the best step on dev. The speeds were measured "
-        "in turns.",
-    )
-
-
-def _curve(arms: Sequence[Arm]) -> Html:
-    series = {arm.name: [(step, 100 * score) for step, score in arm.history.curve] for arm in arms}
-    step, score = arms[0].history.best
-    return line_chart(
-        series,
-        x_label="steps",
-        description=f"F1 on dev by step of training. The best is {percent(score)}, at step "
-        f"{step:,} of {arms[0].history.step:,}.",
-    )
-
-
-def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Html:
-    """Make a table of the labels: their counts in train, and their scores."""
+def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Table:
+    """Show the labels, the frequent ones first: their counts in train, and their scores."""
     split = best_split(scores)
     per_label = scores[split].parts["all"].per_label
     in_train = Counter(labels_of(stats.splits["train"]))
     rows = []
     for label in sorted({*per_label, *in_train}, key=lambda name: (-in_train[name], name)):
         of_label = per_label.get(label, Scores(0))
-        values = (percent(value) for value in (of_label.p, of_label.r, of_label.f))
-        rows.append(
-            (
-                label,
-                f"{in_train[label]:,}",
-                f"{of_label.entities:,}",
-                *values,
-                share_bar(of_label.f or 0),
-            )
-        )
-    header = ("", "in train", f"in {split}", "P", "R", "F1", "")
-    return html_table(header, rows)
+        values = map(percent, (of_label.p, of_label.r, of_label.f))
+        rows.append((label, f"{in_train[label]:,}", f"{of_label.entities:,}", *values))
+    return Table("Labels", ("", "in train", f"in {split}", "P", "R", "F1"), rows)
 
 
 def labels_of(split: SplitStats) -> Mapping[str, int]:
@@ -322,8 +224,8 @@ def labels_of(split: SplitStats) -> Mapping[str, int]:
     return split.labels or split.cats
 
 
-def corpus_table(stats: CorpusStats) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Return header and rows: the size of each split, and the share of entities seen in train."""
+def corpus_table(stats: CorpusStats) -> Table:
+    """Show the size of each split, and the share of its entities that are in train."""
     what = "entities" if stats.splits["train"].labels else "labels"
     rows = []
     for name, split in stats.splits.items():
@@ -331,10 +233,4 @@ def corpus_table(stats: CorpusStats) -> tuple[Sequence[str], Sequence[Sequence[s
         share = percent(seen.seen_share) if seen and split.labels else ""
         labelled = sum(labels_of(split).values())
         rows.append((name, f"{split.docs:,}", f"{split.tokens:,}", f"{labelled:,}", share))
-    return ("", "documents", "tokens", what, "% seen in train"), rows
-
-
-def _warning(warning: tuple[str, Sequence[str]]) -> Html:
-    title, lines = warning
-    parts = [tag("p", title), *(tag("p", line, class_="soft") for line in lines)]
-    return tag("div", *parts, class_="warn")
+    return Table("Corpus", ("", "documents", "tokens", what, "% seen in train"), rows)

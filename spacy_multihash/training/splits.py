@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Optional
 
 from spacy.tokens import Doc
@@ -11,8 +10,8 @@ from spacy.tokens import Doc
 from ..corpus.read import text_labels
 from ..corpus.splits import MIN_GROUPS, make_folds, split_related
 from ..corpus.statistics import CorpusStats
+from .options import Options
 from .report import labels_of
-from .run import Options
 
 SHARES = {(False, False): (0.75, 0.1, 0.15), (False, True): (0.9, 0.1)}  # by (has dev, has test)
 MIN_DOCS = 10  # to split
@@ -42,7 +41,10 @@ class Split:
 
 
 def split_docs(
-    docs: Mapping[str, list[Doc]], options: Options, groups: Sequence[str] = ()
+    docs: Mapping[str, list[Doc]],
+    options: Options,
+    groups: Sequence[str] = (),
+    name: str = "The corpus",
 ) -> Split:
     """Split missing dev and test sets off train, and keep apart what belongs together.
 
@@ -51,6 +53,7 @@ def split_docs(
 
     groups (Sequence[str]): The group of each doc of train, such as its article. They count if there
         are 10 or more.
+    name (str): What to call train in messages.
 
     Raises ValueError if there are too few docs, or too few groups for --group.
     """
@@ -63,7 +66,7 @@ def split_docs(
         has_sentences = any(token.is_sent_start for doc in items for token in doc[1:])
         advice = " To make a document of each sentence of CoNLL: convert --docs sentences"
         raise ValueError(
-            f"{options.data} has {number} {'document' if number == 1 else 'documents'}, and fit "
+            f"{name} has {number} {'document' if number == 1 else 'documents'}, and fit "
             f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test."
             f"{advice if has_sentences else ''}"
         )
@@ -77,7 +80,7 @@ def split_docs(
     )
     if options.group is not None and parts.by != "groups":
         raise ValueError(
-            f"--group {options.group} names {len(set(groups))} documents of {options.data} in "
+            f"--group {options.group} names {len(set(groups))} documents of {name} in "
             f"{number} texts. Name what at least {MIN_GROUPS} documents have, each with several "
             "texts, or leave --group out."
         )
@@ -112,38 +115,32 @@ def split_folds(
     return made
 
 
-def groups_of(docs: Sequence[Doc], path: Path, key: Optional[str]) -> list[str]:
-    """Return the groups of docs by a key of their user_data. Raises ValueError if none has it."""
-    groups = [str(doc.user_data.get(key, "")) for doc in docs] if key else []
-    if key and not any(groups):
-        raise ValueError(
-            f"{path}: expected {key!r} as --group, found it in no doc.user_data. Name another key. "
-            "DocBin keeps them with store_user_data=True."
-        )
-    return groups
+def check_docs(
+    docs: Mapping[str, Sequence[Doc]], given: Mapping[str, str], options: Options
+) -> None:
+    """Raise ValueError for splits without annotations, or if all texts have the same label.
 
-
-def check_docs(docs: Mapping[str, Sequence[Doc]], options: Options) -> None:
-    """Raise ValueError for splits without annotations, or if all texts have the same label."""
-    given = {"train": options.data, "dev": options.dev, "test": options.test}
+    given (Mapping[str, str]): What to call the corpora that aren't split off train.
+    """
     expected, other = ("labels of texts", "entities") if options.textcat else ("entities", "labels")
     for name, of_split in docs.items():
         has_labels = any(text_labels(doc.cats) for doc in of_split)
         has_entities = any(doc.ents for doc in of_split)
         if has_labels if options.textcat else has_entities:
             continue
-        if given[name] is None:
+        if name not in given:
             advice = f"Give more documents, --{name}, or another --seed."
         elif has_labels or has_entities:
             fix = "Leave --textcat out" if options.textcat else "Give --textcat"
             advice = f"It has {other}: did you mean that? {fix}."
         else:
             advice = "Give a corpus that is annotated."
-        raise ValueError(f"{given[name] or f'The split {name}'} has no {expected}. {advice}")
+        raise ValueError(f"{given.get(name, f'The split {name}')} has no {expected}. {advice}")
     labels = {label for doc in docs["train"] for label in text_labels(doc.cats)}
     if options.textcat and len(labels) < 2:
         raise ValueError(
-            f"All texts of {options.data} have the label {labels.pop()}. Give at least two labels."
+            f"All texts of {given['train']} have the label {labels.pop()}. Give at least two "
+            "labels."
         )
 
 

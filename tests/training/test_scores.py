@@ -13,6 +13,7 @@ from spacy.training import Example
 
 from spacy_multihash.corpus.evaluation import KnownEntities, Scores, known_entities
 from spacy_multihash.corpus.statistics import find_repeats
+from spacy_multihash.training.loop import History
 from spacy_multihash.training.report import Arm, comparison_table, describe_difference, score_rows
 from spacy_multihash.training.scores import (
     SplitScores,
@@ -27,7 +28,6 @@ from spacy_multihash.training.scores import (
     score_texts,
     text_mistakes,
 )
-from spacy_multihash.training.training import History
 from tests.helpers.corpora import make_docs
 
 KNOWN = KnownEntities({("Anna", "")})
@@ -141,9 +141,9 @@ def arm(name: str, right: int) -> Arm:
 def test_comparison_says_who_wins(ours: int, said: str) -> None:
     arms = [arm("ours", ours), arm("spaCy", 15)]
     assert re.search(said, describe_difference(arms))
-    header, rows = comparison_table(arms)
-    assert header == ("", "ours", "spaCy") and rows[0] == ["patience", "ours", "spaCy"]
-    assert ["training steps", "7", "7"] in rows
+    table = comparison_table(arms)
+    assert table.header == ("", "ours", "spaCy") and table.rows[0] == ["patience", "ours", "spaCy"]
+    assert ["training steps", "7", "7"] in table.rows
 
 
 def test_scores_of_entities_are_those_of_spacy() -> None:

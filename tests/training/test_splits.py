@@ -1,7 +1,6 @@
 """Splits that keep apart what belongs together."""
 
 from collections import Counter, defaultdict
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -23,15 +22,15 @@ from spacy_multihash.corpus.splits import (
     split_regions,
 )
 from spacy_multihash.corpus.statistics import CorpusStats, Repeats
-from spacy_multihash.training.run import Options
-from spacy_multihash.training.splits import groups_of, split_docs, split_folds, unknown_documents
+from spacy_multihash.training.options import Options
+from spacy_multihash.training.splits import split_docs, split_folds, unknown_documents
 
 SHARES = (0.75, 0.1, 0.15)
 VOCAB = spacy.blank("xx").vocab
 
 
 def options(seed: int = 0, *, textcat: bool = False) -> Options:
-    return Options(Path("DATA"), None, None, "xx", textcat=textcat, seed=seed)
+    return Options("xx", textcat=textcat, seed=seed)
 
 
 def make_docs(words: list[str]) -> list[Doc]:
@@ -208,7 +207,7 @@ def test_few_groups_or_one_for_each_doc_say_nothing(groups: list[str]) -> None:
 
 def test_group_that_names_too_few_documents_is_refused() -> None:
     docs = make_docs([str(i) for i in range(60)])
-    asked = Options(Path("DATA"), None, None, "xx", group="page")
+    asked = Options("xx", group="page")
     with pytest.raises(ValueError, match="--group page names 2 documents"):
         split_docs({"train": docs}, asked, ["a", "b"] * 30)
 
@@ -234,15 +233,6 @@ def test_texts_are_split_at_random() -> None:
 def test_equals_go_to_the_first_of_their_splits() -> None:
     names = ["test", "dev", "test", "train", "test"]
     assert join_equals(names, "aabbc") == ["dev", "dev", "train", "train", "test"]
-
-
-def test_groups_of_docs_are_in_their_user_data() -> None:
-    docs = make_docs(["a", "b"])
-    docs[0].user_data["article"] = 7
-    assert groups_of(docs, Path("DATA"), None) == []
-    assert groups_of(docs, Path("DATA"), "article") == ["7", ""]
-    with pytest.raises(ValueError, match="--group"):
-        groups_of(docs, Path("DATA"), "page")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""The options of `fit`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+import spacy
+from spacy.cli.package import has_build, has_wheel
+
+from .settings import MAX_SIZE, parse_size
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `fit`.
+
+    lang (str): The language, such as "en", or "xx" for any.
+    textcat (bool): Classify texts. False: find entities.
+    vectors (Optional[str]): Static vectors: a package, or a pipeline's path. For entities, they're
+        used if they have most words.
+    max_size (Optional[str]): The most parameters of the embedding's tables, such as 500K or 5M.
+    group (Optional[str]): What names the document of a text, so that its texts stay together: a key
+        of JSON or of doc.user_data, a column of CSV, the number of a column or the key of comments
+        of CoNLL. None: the usual keys.
+    seed (int): Seed of the split and the training.
+    baseline (bool): Also train spaCy's own config with the same vectors, to compare.
+    cross_validate (bool): Score a small corpus by cross-validation, with five more trainings, if
+        dev and test are split off it.
+    compress (bool): Make the files of the pipeline small.
+    package (Optional[str]): Also build a wheel of this name, such as my_ner, that pip installs.
+    code (Optional[Path]): Python file with the registered functions that the settings name.
+    settings (Mapping[str, Any]): Other settings of the config, such as {"training.max_steps": 100}.
+
+    Raises ValueError for options that don't apply.
+    """
+
+    lang: str
+    textcat: bool = False
+    vectors: Optional[str] = None
+    max_size: Optional[str] = None
+    group: Optional[str] = None
+    seed: int = 0
+    baseline: bool = False
+    cross_validate: bool = True
+    compress: bool = False
+    package: Optional[str] = None
+    code: Optional[Path] = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check early what would fail at the end."""
+        try:
+            spacy.blank(self.lang)
+        except ImportError as error:
+            raise ValueError(
+                f"--lang must be a language of spaCy, such as en, or xx for any, got {self.lang!r}."
+            ) from error
+        if self.textcat and self.max_size is not None:
+            raise ValueError("--max-size is for entities. Leave it out with --textcat.")
+        parse_size(self.max_size or MAX_SIZE)
+        if self.package is None:
+            return
+        if not (self.package.isidentifier() and self.package.isascii()):
+            raise ValueError(
+                f"--package must be a name of letters, digits and _, got {self.package!r}."
+            )
+        if not (has_build() or has_wheel()):
+            raise ValueError("--package needs the package build: python -m pip install build")

@@ -1,0 +1,327 @@
+"""Choose the settings of a pipeline, and make its config."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Optional, Union, get_args
+
+import numpy
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.util import get_package_path, is_package, load_config, load_model_from_config
+from spacy.vocab import Vocab
+from thinc.api import Config
+
+from ..common.files import read_json_map
+from ..common.outputs import spacy_command
+from ..common.result import Result
+from ..corpus.read import model_examples, tokens_of
+from ..corpus.statistics import has_vectors
+from ..embed.features import parse_feature
+from ..pipelines.config import drop_removed_settings
+from ..tables.set_tables import count_corpus
+from ..vectors.files import load_vectors
+
+# The pipelines that have a config.
+Pipeline = Literal["ner", "batch_ner", "textcat", "textcat_multilabel"]
+MAX_SIZE = "10M"
+BASE = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+FEW_TOKENS = 25_000
+# Most n-grams are rare, and each row takes time in training.
+MAX_ROWS = 30_000
+MIN_ROWS = 100
+# Static vectors pay if they have this share of the words.
+MIN_WORDS_WITH_VECTOR = 0.5
+
+_TEMPLATES = Path(__file__).parents[1] / "templates"
+_SIZE = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)([KMG]?)", re.IGNORECASE)
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
+# The section of each pipeline's embedding, where vectors are switched on.
+_EMBED = {
+    "ner": "components.tagger_ner.model.tok2vec.embed",
+    "batch_ner": "components.tok2vec.model.embed",
+    "textcat": "components.textcat.model.tok2vec.embed",
+    "textcat_multilabel": "components.textcat.model.tok2vec.embed",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings for the entities of a corpus.
+
+    attrs (Sequence[str]): The features.
+    batch_words (int): The final batch size.
+    patience (int): The steps to go on without a better score.
+    learn_transitions (bool): Whether the recognizer learns scores of neighbouring tags.
+    """
+
+    attrs: Sequence[str]
+    batch_words: int
+    patience: int
+    learn_transitions: bool
+
+
+# The best on the dev sets of corpora of 300 and 1,000 sentences, and of whole corpora
+# (docs/results.md).
+FEW = Settings((*BASE, "LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-4:]"), 200, 600, True)
+MANY = Settings((*BASE, "LOWER{3,5}"), 1000, 1600, False)
+
+
+@dataclass(frozen=True)
+class CorpusFacts:
+    """The facts that settings are recommended by.
+
+    tokens (int): The tokens of the training corpus.
+    symbols (Mapping[str, int]): The different values of each feature of the settings for so many
+        tokens.
+    words_with_vector (Optional[float]): The share of different words that have a static vector, or
+        None without vectors.
+    """
+
+    tokens: int
+    symbols: Mapping[str, int]
+    words_with_vector: Optional[float] = None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings for so many tokens."""
+        return FEW if self.tokens <= FEW_TOKENS else MANY
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The settings for a corpus.
+
+    rows (int): The most rows of a table. Each value has a row, or the most frequent ones if there
+        are more.
+    vectors (bool): Whether to use static vectors.
+    reasons (Sequence[str]): Why, in a line each.
+    """
+
+    settings: Settings
+    rows: int
+    vectors: bool
+    reasons: Sequence[str]
+
+
+@dataclass(frozen=True)
+class InitConfig(Result):
+    """A complete config, ready to train.
+
+    config (Config): The config.
+    reasons (Sequence[str]): Why its settings were chosen.
+    """
+
+    config: Config = field(repr=False)
+    reasons: Sequence[str]
+
+    def notes(self) -> Sequence[str]:
+        """The reasons."""
+        return self.reasons
+
+    def to_str(self, *comments: str) -> str:
+        """Return the config as text, with comments and the reasons at its top."""
+        header = "".join(f"# {line}\n" for line in (*comments, *self.reasons))
+        return f"{header}\n{self.config.to_str(interpolate=False)}\n"
+
+
+def init_config(
+    pipeline: Pipeline,
+    lang: str,
+    *,
+    train: Union[str, Path, None] = None,
+    dev: Union[str, Path, None] = None,
+    vectors: Optional[str] = None,
+    max_size: Optional[str] = None,
+) -> InitConfig:
+    """Make a complete config, for entities or texts.
+
+    For example, `init_config("ner", "en").config.to_disk("my.cfg")`.
+
+    pipeline (str): "ner", "batch_ner", "textcat" or "textcat_multilabel".
+    lang (str): The language, such as "en", or "xx" for any.
+    train (Union[str, Path, None]): The training corpus, a .spacy file or a folder, to choose
+        settings by. Only for ner.
+    dev (Union[str, Path, None]): The development corpus.
+    vectors (Optional[str]): Static vectors: a package's name, or the path of a pipeline. With
+        `train`, they're used if they have most of its words.
+    max_size (Optional[str]): The most parameters of the embedding's tables, such as 500K or 5M.
+        Only with `train`.
+    RETURNS (InitConfig): The config, with a reason for each choice.
+
+    Raises ImportError for an unknown language, FileNotFoundError or ValueError for corpora without
+    entities, for vectors that can't be used, and for options that don't apply.
+    """
+    if pipeline not in get_args(Pipeline):
+        raise ValueError(f"pipeline must be one of {get_args(Pipeline)}, got {pipeline!r}.")
+    if train is None and (dev is not None or max_size is not None):
+        raise ValueError("--dev and --max-size need --train, which settings are chosen by.")
+    if train is not None and pipeline != "ner":
+        raise ValueError(f"--train is for ner only, got {pipeline}. Leave it out.")
+    for path in (train, dev, vectors):
+        _check_no_variable(str(path))
+    if vectors is not None:
+        _check_vectors_language(lang, vectors)
+    if train is None:
+        return InitConfig(_make_config(pipeline, lang, vectors), ())
+    most = parse_size(max_size or MAX_SIZE)
+    nlp = spacy.blank(lang)
+    if vectors is not None:
+        nlp.vocab.vectors = load_vectors(vectors, or_vocab=False).vectors
+    for name, corpus in (("train", train), ("dev", dev)):
+        if corpus is not None and not _has_entities(nlp, corpus):
+            raise ValueError(
+                f"The {name} corpus {corpus} has no entities that align with the tokens of {lang}. "
+                "Check its path, its annotation and --lang, with: python -m spacy multihash "
+                "corpus-stats"
+            )
+    facts = count_facts(lambda: _docs(nlp, train), nlp.vocab)
+    found = recommend(facts, max_size=most, vectors=vectors)
+    config = _make_config("ner", lang, vectors if found.vectors else None)
+    _apply(config, found)
+    config["paths"].update(train=str(train), dev=None if dev is None else str(dev))
+    return InitConfig(config, found.reasons)
+
+
+def recommend(
+    facts: CorpusFacts, *, max_size: int = 10**7, width: int = 96, vectors: Optional[str] = None
+) -> Recommendation:
+    """Choose settings for the entities of a corpus.
+
+    It's one of two settings, by the number of tokens. Each value of a feature has a row, as far as
+    there's room. Static vectors are used if they have most words.
+
+    facts (CorpusFacts): What `count_facts` counts.
+    max_size (int): The most parameters of all tables.
+    width (int): The parameters of a row.
+    vectors (Optional[str]): The name of the static vectors.
+
+    Raises ValueError if max_size is too small for tables.
+    """
+    settings, symbols = facts.settings, facts.symbols
+    rows = largest_table(list(symbols.values()), max_size // width)
+    if rows < min(MIN_ROWS, max(symbols.values()) + 1):
+        least = width * sum(min(number + 1, MIN_ROWS) for number in symbols.values())
+        raise ValueError(
+            f"--max-size must be at least {least:,} parameters, got {max_size:,}: the smallest "
+            f"tables of {', '.join(symbols)} have that many at width {width}."
+        )
+    compared = "at most" if settings is FEW else "more than"
+    sizes = ", ".join(f"{name} {min(number + 1, rows):,}" for name, number in symbols.items())
+    size = width * sum(min(number + 1, rows) for number in symbols.values())
+    reasons = [
+        f"train has {facts.tokens:,} tokens, {compared} {FEW_TOKENS:,}: features "
+        f"{', '.join(settings.attrs)}; batches of {settings.batch_words:,} words; patience of "
+        f"{settings.patience:,} steps{'; learned transitions' * settings.learn_transitions}",
+        f"rows {sizes}: {size:,} of {max_size:,} parameters",
+    ]
+    cut = [name for name, number in symbols.items() if number >= rows]
+    if cut:
+        reasons.append(f"at most {rows:,} rows: the rare values of {', '.join(cut)} are unknown")
+    if facts.words_with_vector is None:
+        return Recommendation(settings, rows, False, (*reasons, "no static vectors were given"))
+    is_used = facts.words_with_vector >= MIN_WORDS_WITH_VECTOR
+    share = f"{vectors} has {100 * facts.words_with_vector:.1f} % of the words of train"
+    reasons.append(f"{'' if is_used else 'no '}static vectors: {share}")
+    return Recommendation(settings, rows, is_used, tuple(reasons))
+
+
+def largest_table(symbols: Sequence[int], total: int) -> int:
+    """Return the most rows of a table, at most 30,000, so that all tables have `total` at most.
+
+    symbols (Sequence[int]): The symbols of each table, which has a row more, for unknown symbols.
+    """
+    left, rows = total, 0
+    for i, number in enumerate(sorted(symbols)):
+        rows = left // (len(symbols) - i)
+        if number + 1 > rows:
+            return min(rows, MAX_ROWS)
+        left -= number + 1
+    return MAX_ROWS
+
+
+def count_facts(read: Callable[[], Iterable[Doc]], vocab: Vocab) -> CorpusFacts:
+    """Count what settings are recommended by.
+
+    read (Callable[[], Iterable[Doc]]): Reads the training docs from the start, at each call.
+    vocab (Vocab): The vocab of the docs. If it has vectors, words with a vector are counted.
+    """
+    tokens = sum(map(len, read()))
+    attrs = CorpusFacts(tokens, {}).settings.attrs
+    tables = count_corpus(read(), {name: parse_feature(name) for name in attrs})
+    symbols = {name: len(table) for name, table in tables.items()}
+    if not len(vocab.vectors):
+        return CorpusFacts(tokens, symbols)
+    words = numpy.unique(numpy.concatenate([doc.to_array(vocab.vectors.attr) for doc in read()]))
+    return CorpusFacts(tokens, symbols, float(has_vectors(vocab.vectors, words).mean()))
+
+
+def parse_size(text: str) -> int:
+    """Read a number of parameters, such as 5M. Raises ValueError for anything else."""
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
+    if size < 1:
+        raise ValueError(f"--max-size must be like 500K, 5M or 1G, got {text!r}.")
+    return size
+
+
+def _docs(nlp: Language, path: Union[str, Path]) -> Iterable[Doc]:
+    return tokens_of(model_examples(nlp, path))
+
+
+def _has_entities(nlp: Language, path: Union[str, Path]) -> bool:
+    examples = model_examples(nlp, path)
+    return any(example.get_aligned_spans_y2x(example.y.ents) for example in examples)
+
+
+def _make_config(pipeline: Pipeline, lang: str, vectors: Optional[str]) -> Config:
+    template: str = "textcat" if pipeline == "textcat_multilabel" else pipeline
+    if vectors is not None and template == "textcat":
+        template = "textcat_vectors"
+    overrides: dict[str, Any] = {"nlp.lang": lang}
+    if pipeline == "textcat_multilabel":
+        overrides["components.textcat.factory"] = pipeline
+        overrides["components.textcat.model.exclusive_classes"] = False
+    if vectors is not None:
+        overrides[f"{_EMBED[pipeline]}.include_static_vectors"] = True
+    config = load_config(_TEMPLATES / f"{template}.cfg", overrides=overrides)
+    config = load_model_from_config(config, auto_fill=True).config
+    drop_removed_settings(config)
+    config["paths"]["vectors"] = vectors
+    return config
+
+
+def _apply(config: Config, found: Recommendation) -> None:
+    """Set what was recommended in a config for entities."""
+    training, settings = config["training"], found.settings
+    model = config["components"]["tagger_ner"]["model"]
+    model["tok2vec"]["embed"]["attrs"] = list(settings.attrs)
+    model["learn_transitions"] = settings.learn_transitions
+    size = training["batcher"]["size"]
+    size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)
+    training["patience"] = settings.patience
+    config["initialize"]["before_init"]["max_rows"] = found.rows
+
+
+def _check_vectors_language(lang: str, vectors: str) -> None:
+    """Raise ValueError for vectors of another language, as spaCy does in training."""
+    path = folder = Path(vectors)
+    if not path.exists() and is_package(vectors):
+        folder = get_package_path(vectors)
+    meta = read_json_map(folder / "meta.json") if (folder / "meta.json").is_file() else {}
+    if (theirs := meta.get("lang", lang)) != lang:
+        raise ValueError(
+            f"--lang is {lang}, but the vectors of {vectors} are of the language {theirs}, which "
+            "spaCy refuses. Give other vectors, or write them again with: "
+            + spacy_command("multihash", "vectors", "COMMAND", path, "OUT", "--lang", lang)
+        )
+
+
+def _check_no_variable(path: str) -> None:
+    """Raise ValueError for a path with a $, which starts a variable in configs."""
+    if "$" in path:
+        raise ValueError(
+            f"{path} cannot be in a config, because a $ starts a variable there. Rename it."
+        )
