@@ -1,7 +1,5 @@
 """Runs the notebooks and keeps their outputs: python -m tests.helpers.notebooks."""
 
-import os
-import sys
 from pathlib import Path
 
 import nbformat
@@ -15,15 +13,13 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 def execute(path: Path) -> nbformat.NotebookNode:
     """Run a notebook from its folder, and return it with its outputs."""
     notebook = nbformat.read(path, as_version=4)
-    # Commands after "!" find the Python that runs this.
-    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     client = NotebookClient(
         notebook,
         kernel_name="python3",
         coalesce_streams=True,  # of a progress bar, only its end stays
         resources={"metadata": {"path": str(path.parent)}},
     )
-    client.execute(env={**os.environ, "PATH": programs})
+    client.execute()
     return notebook
 
 
