@@ -9,7 +9,7 @@ to 0.4901 a short one.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from textwrap import shorten
@@ -33,13 +33,14 @@ from ..common.templates import in_notebook, render
 from ..corpus.read import Data, examples_of
 from ..embed.unique_tokens import Column
 from ..ner.calibration import find_recognizer
-from ..ner.spans import annotate_before, score_spans, upstream_of
+from ..ner.spans import annotate_before, tempered_spans, upstream_of
 from ..tables.find import hashes_symbols
 from .unknown import UnknownSymbols, features_of
 
 Key = tuple[int, int, str]
-# Docs (D,), the entities of each -> the probabilities of all entities, (E,) float64.
-Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], numpy.ndarray]
+# Docs (D,), the entities of each -> factor of the temperature -> the probabilities of all entities,
+# (E,) float64.
+Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], Callable[[float], numpy.ndarray]]
 # A doc, the tokens whose values are unknown, and the entities to ask about.
 Variant = tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]
 Where = Literal["everywhere", "in the entity"]
@@ -53,6 +54,10 @@ _BATCH, _TOKENS = 128, 20_000
 _SMALL = 0.01
 # Limit of log-odds. float64 hardly tells more extreme probabilities from 0 or 1.
 MAX_LOG_ODDS = 36.0
+# Log-odds have some exact digits up to this limit. If they're beyond it, scores are divided by the
+# least of these factors, so that they aren't.
+EXACT_LOG_ODDS = 28.0
+FACTORS = (1.0, 4.0, 16.0, 64.0)
 # How many unknown values to try if tables are hashed.
 _DRAWS = 4
 EVERYWHERE: Where = "everywhere"
@@ -98,6 +103,8 @@ class Explanation:
     by_token: tuple[float, ...]
     together: float
     completeness: Optional[float]
+    factor: float = 1.0  # what scores were divided by, since the probability was next to 0 or 1
+    is_exact: bool = True  # whether log-odds are still too near to the limit
 
     @property
     def title(self) -> str:
@@ -113,7 +120,8 @@ class Explanation:
             f"tokens, unknown one at a time, add up to {signed(sum(self.by_token), 2)}"
         )
         share = self.completeness
-        return f"{text}." if share is None else f"{text}, {share:.0%} of it."
+        text = f"{text}." if share is None else f"{text}, {share:.0%} of it."
+        return " ".join(filter(None, [text, about_factor(self.factor, self.is_exact)]))
 
     @property
     def effects(self) -> Iterator[tuple[str, list[float]]]:
@@ -223,10 +231,14 @@ class Effects(Result):
     """How much each feature counts for the gold entities of a corpus.
 
     left_out (str): Which gold entities were left out, and why.
+    factor (float): What scores were divided by, since probabilities were next to 0 or 1.
+    is_exact (bool): Whether log-odds are still too near to the limit.
     """
 
     effects: Sequence[Effect]
     left_out: str = ""
+    factor: float = 1.0
+    is_exact: bool = True
 
     def tables(self) -> Iterable[Table]:
         """A row for each label and feature."""
@@ -248,8 +260,26 @@ class Effects(Result):
     def notes(self) -> Iterable[str]:
         """What the numbers mean, and which entities were left out."""
         yield "± is the standard error; a single entity has none."
+        if about := about_factor(self.factor, self.is_exact):
+            yield about
         if self.left_out:
             yield f"Gold entities are left out: {self.left_out}."
+
+
+def about_factor(factor: float, is_exact: bool) -> str:  # noqa: FBT001
+    """Say what was done about probabilities next to 0 or 1, or ""."""
+    if not is_exact:
+        return (
+            "The model is too sure to tell effects apart: its probabilities are 0 or 1 in floating "
+            "point. Calibrate it, or train it with more dropout or fewer steps."
+        )
+    if factor == 1:
+        return ""
+    return (
+        "The model is so sure that its probabilities are next to 0 or 1. So its scores were "
+        f"divided by {factor:.0f} (a temperature), and log-odds are smaller. Calibrate it to see "
+        "its own."
+    )
 
 
 def signed(value: float, digits: int) -> str:
@@ -342,12 +372,12 @@ def explain_corpus(
     explained, gold = prepare(nlp, name), _GoldEntities(nlp, name)
     examples = progress(gold.read(data), desc="Explaining", unit=" docs")
     effects = measure_effects(explained, examples)
-    if not effects:
+    if not effects.effects:
         others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
         raise ValueError(
             f"The corpus has no gold entities to explain. Give one that has some.{others}"
         )
-    return Effects(effects, gold.left_out())
+    return replace(effects, left_out=gold.left_out())
 
 
 def _find_component(nlp: Language, component: Optional[str]) -> str:
@@ -355,7 +385,7 @@ def _find_component(nlp: Language, component: Optional[str]) -> str:
     classifiers = [name for name, pipe in nlp.pipeline if isinstance(pipe, TextCategorizer)]
     if component in classifiers:
         return cast(str, component)
-    gives_entities = any(hasattr(pipe, "score_spans") for _, pipe in nlp.pipeline)
+    gives_entities = any(hasattr(pipe, "tempered_spans") for _, pipe in nlp.pipeline)
     if component is None and classifiers and not gives_entities:
         return classifiers[0]
     return find_recognizer(nlp, component)
@@ -452,14 +482,14 @@ def prepare(nlp: Language, name: str) -> Explained:
             "does. There is nothing that could be unknown to it."
         )
     is_hashed = any(hashes_symbols(model) or find_nodes(model, EXTRACT_NGRAMS) for model in models)
-    ask = _score_labels if isinstance(recognizer, TextCategorizer) else score_spans
+    ask = _score_labels if isinstance(recognizer, TextCategorizer) else tempered_spans
     return Explained(partial(ask, nlp, name), features, _DRAWS if is_hashed else 1)
 
 
 def _score_labels(
     nlp: Language, name: str, docs: Sequence[Doc], keys: Sequence[Sequence[Key]]
-) -> numpy.ndarray:
-    """Compute the probabilities of texts' labels, (E,) float64."""
+) -> Callable[[float], numpy.ndarray]:
+    """Compute the probabilities of texts' labels, (E,) float64, which have no temperature."""
     classifier: Any = nlp.get_pipe(name)
     for pipe in upstream_of(nlp, name):
         pipe.set_annotations(docs, pipe.predict(docs))
@@ -468,9 +498,10 @@ def _score_labels(
         (i, classifier.labels.index(label)) for i, of_doc in enumerate(keys) for *_, label in of_doc
     ]
     if classifier.model.attrs.get("multi_label", True):
-        return numpy.array([scores[place] for place in places])
-    # The other labels' scores tell probabilities next to 1 apart.
-    return numpy.array([scores[i, j] / scores[i].sum() for i, j in places])
+        values = numpy.array([scores[place] for place in places])
+    else:  # the other labels' scores tell probabilities next to 1 apart
+        values = numpy.array([scores[i, j] / scores[i].sum() for i, j in places])
+    return lambda factor: values
 
 
 def explain_entity(
@@ -494,7 +525,9 @@ def explain_entity(
         variants.append(dict.fromkeys(attrs, here))
     variants.append(dict.fromkeys(attrs, numpy.array(tokens)))
     asked = _ask_variants(explained, [(doc, variant, [key]) for variant in variants])
-    values = numpy.array([of_doc[0] for of_doc in asked])
+    of_factors = numpy.array([of_doc[:, 0] for of_doc in asked]).T  # (F, 1 + variants)
+    number, is_exact = _choose(numpy.abs(of_factors).max(axis=1))
+    values = of_factors[number]
     falls = values[0] - values[1:-1].reshape(len(tokens), len(attrs) + 1)
     together = float(values[0] - values[-1])
     return Explanation(
@@ -503,7 +536,7 @@ def explain_entity(
         start=start,
         end=end,
         predicted=predicted,
-        probability=float(1 / (1 + numpy.exp(-values[0]))),
+        probability=float(1 / (1 + numpy.exp(-of_factors[0, 0]))),
         log_odds=float(values[0]),
         features=tuple(explained.features),
         tokens=tuple(tokens),
@@ -513,34 +546,44 @@ def explain_entity(
         by_token=tuple(falls[:, -1].tolist()),
         together=together,
         completeness=None if abs(together) < _SMALL else float(falls[:, -1].sum()) / together,
+        factor=FACTORS[number],
+        is_exact=is_exact,
     )
 
 
-def measure_effects(
-    explained: Explained, examples: Iterable[tuple[Doc, Sequence[Key]]]
-) -> list[Effect]:
+def _choose(largest: numpy.ndarray) -> tuple[int, bool]:
+    """Choose the least factor at which all log-odds are exact. Returns its number, and if they are.
+
+    largest (F,) float: The largest absolute log-odds with each factor.
+    """
+    exact = numpy.flatnonzero(largest < EXACT_LOG_ODDS)
+    return (int(exact[0]), True) if len(exact) else (0, False)
+
+
+def measure_effects(explained: Explained, examples: Iterable[tuple[Doc, Sequence[Key]]]) -> Effects:
     """Measure the effect of each feature on the entities of a corpus.
 
     examples (Iterable[tuple[Doc, Sequence[Key]]]): Docs, annotated by the components before the
         recognizer, and the gold entities of each.
     """
     falls: dict[Optional[str], list[numpy.ndarray]] = defaultdict(list)
-    wheres = (EVERYWHERE, IN_ENTITY)
+    wheres, largest = (EVERYWHERE, IN_ENTITY), numpy.zeros(len(FACTORS))
     for batch in minibatch(examples, max(1, _BATCH // (1 + 2 * len(explained.features)))):
         for (_, keys), values in zip(batch, _effects(explained, batch), strict=True):
-            for (_, _, label), of_entity in zip(keys, values.T, strict=True):
+            largest = numpy.maximum(largest, numpy.abs(values).max(axis=(0, 2), initial=0))
+            for (_, _, label), of_entity in zip(keys, values.transpose(2, 1, 0), strict=True):
                 for group in (label, None):
-                    falls[group].append(of_entity[0] - of_entity[1:])
-    effects = []
+                    falls[group].append(of_entity[:, :1] - of_entity[:, 1:])  # (F, 2 * A)
+    effects, (number, is_exact) = list[Effect](), _choose(largest)
     for label in sorted(falls, key=lambda label: (label or "all", label or "")):
-        rows = falls[label]
+        rows = [of_entity[number] for of_entity in falls[label]]
         values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
         effects += [
             Effect(label, feature, where, float(each.mean()), _error(each), len(each))
             for i, feature in enumerate(explained.features)
             for where, each in zip(wheres, values[:, i].T, strict=True)
         ]
-    return effects
+    return Effects(effects, factor=FACTORS[number], is_exact=is_exact)
 
 
 def _error(values: numpy.ndarray) -> Optional[float]:
@@ -551,7 +594,7 @@ def _error(values: numpy.ndarray) -> Optional[float]:
 def _effects(
     explained: Explained, batch: Sequence[tuple[Doc, Sequence[Key]]]
 ) -> Iterator[numpy.ndarray]:
-    """Yield the log-odds (1 + 2 * A, E) of each doc's E entities: known, by feature and place."""
+    """Yield the log-odds (1 + 2 * A, F, E) of each doc's entities: known, by feature and place."""
     variants: list[Variant] = []
     for doc, keys in batch:
         own = numpy.array(sorted({i for start, end, _ in keys for i in range(start, end)}), int)
@@ -568,7 +611,7 @@ def _ask_variants(
     explained: Explained,
     variants: Sequence[Variant],
 ) -> list[numpy.ndarray]:
-    """Return log-odds of entities with unknown symbols, averaged over the symbols."""
+    """Return log-odds of entities with unknown symbols, (F, E), averaged over the symbols."""
     asked: list[tuple[int, Any, Sequence[Key]]] = [
         (number, UnknownSymbols(doc, unknown, draw), keys)
         for number, (doc, unknown, keys) in enumerate(variants)
@@ -578,8 +621,9 @@ def _ask_variants(
     batches = minibatch_by_words(asked, _TOKENS, tolerance=0, get_length=lambda item: len(item[1]))
     for batch in batches:
         keys = [of_doc for _, _, of_doc in batch]
-        values = log_odds(explained.ask([cast(Doc, doc) for _, doc, _ in batch], keys))
+        probabilities = explained.ask([cast(Doc, doc) for _, doc, _ in batch], keys)
+        values = numpy.stack([log_odds(probabilities(factor)) for factor in FACTORS])
         ends = numpy.cumsum([len(of_doc) for of_doc in keys])
-        for (number, _, _), of_doc in zip(batch, numpy.split(values, ends[:-1]), strict=True):
+        for (number, _, _), of_doc in zip(batch, numpy.split(values, ends[:-1], 1), strict=True):
             odds[number].append(of_doc)
     return [numpy.mean(odds[number], axis=0) for number in range(len(variants))]

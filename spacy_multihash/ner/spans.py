@@ -36,10 +36,18 @@ def score_spans(nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs)
 
     Returns the probabilities of all entities of the first doc, then of the second, (E,) float64.
     """
+    return tempered_spans(nlp, name, docs, keys)(1.0)
+
+
+def tempered_spans(
+    nlp: Language, name: str, docs: Sequence[Doc], keys: KeysOfDocs
+) -> Callable[[float], numpy.ndarray]:
+    """Return a function: factor of the component's temperature -> what `score_spans` returns."""
     recognizer: Any = nlp.get_pipe(name)
     for pipe in upstream_of(nlp, name):
         pipe.set_annotations(docs, pipe.predict(docs))
-    return recognizer.score_spans(docs, keys).probabilities(recognizer.temperature)
+    probabilities = recognizer.score_spans(docs, keys).probabilities
+    return lambda factor: probabilities(factor * recognizer.temperature)
 
 
 def upstream_of(nlp: Language, name: str) -> list[Any]:

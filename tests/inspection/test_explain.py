@@ -1,6 +1,6 @@
 """Explanations, of a recognizer whose log-odds are known sums."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 import numpy
@@ -40,7 +40,15 @@ def sigmoid(odds: Any) -> Any:
     return 1 / (1 + numpy.exp(-numpy.asarray(odds, dtype="float64")))
 
 
-def ask_sum(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+Tempered = Callable[[float], numpy.ndarray]
+
+
+def tempered(odds: Any) -> Tempered:
+    """Give probabilities at any temperature."""
+    return lambda factor: sigmoid(numpy.asarray(odds, dtype="float64") / factor)
+
+
+def ask_sum(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
     """Give the sum of the weights of all known symbols as log-odds, less 0.1 for places."""
     found = []
     for doc, of_doc in zip(docs, keys, strict=True):
@@ -51,7 +59,7 @@ def ask_sum(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray
             for column, attr in enumerate((NORM, SHAPE))
         )
         found += [value - 0.1 * (label == "GPE") for _, _, label in of_doc]
-    return sigmoid(found)
+    return tempered(found)
 
 
 def make_doc(words: Sequence[str] = WORDS) -> Doc:
@@ -81,7 +89,7 @@ def test_each_feature_counts_for_what_it_adds() -> None:
     assert_allclose(found.by_token, numpy.sum(expected, axis=1), rtol=1e-6)
     assert found.together == pytest.approx(numpy.sum(expected))
     assert found.completeness == pytest.approx(1)
-    (value,) = ask_sum([doc], [[KEY]])
+    (value,) = ask_sum([doc], [[KEY]])(1.0)
     assert found.probability == pytest.approx(value)
     assert sigmoid(found.log_odds) == pytest.approx(value)
 
@@ -100,9 +108,9 @@ def test_probabilities_next_to_0_and_1_have_log_odds() -> None:
     assert_allclose(log_odds(sigmoid(odds.clip(-700)))[1:], odds[1:], rtol=1e-3)
     assert_allclose(log_odds(numpy.array([0.0, 1.0])), [-MAX_LOG_ODDS, MAX_LOG_ODDS])
 
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
         known = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
-        return sigmoid([20 + 3 * number for number in known])
+        return tempered([20 + 3 * number for number in known])
 
     found = explain_entity(
         Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, predicted=True, window=1
@@ -111,11 +119,38 @@ def test_probabilities_next_to_0_and_1_have_log_odds() -> None:
     assert found.completeness == pytest.approx(1, abs=0.01)
 
 
+def test_model_that_is_sure_is_explained_at_a_temperature() -> None:
+    """Its probabilities are 1 in floating point, and its scores tell tokens apart."""
+
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
+        known = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
+        return tempered([200 + 32 * number for number in known for _ in keys[0]])
+
+    explained = Explained(ask, {"NORM": NORM}, 1)
+    found = explain_entity(explained, make_doc(), KEY, predicted=True, window=1)
+    assert (found.factor, found.is_exact, found.probability) == (16, True, pytest.approx(1))
+    assert_allclose(found.by_token, [2, 2, 0], atol=0.01)
+    assert "divided by 16" in found.about
+    of_corpus = measure_effects(explained, [(make_doc(), [KEY])])
+    assert [effect.mean for effect in of_corpus.effects][0] == pytest.approx(4, abs=0.01)
+    assert "divided by 16" in " ".join(of_corpus.notes())
+
+
+def test_effects_that_no_temperature_shows_are_said_not_to_be_exact() -> None:
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
+        return lambda factor: numpy.ones(len(docs))  # as of a text classifier
+
+    explained = Explained(ask, {"NORM": NORM}, 1)
+    found = explain_entity(explained, make_doc(), KEY, predicted=True, window=1)
+    assert not found.is_exact and "too sure" in found.about
+    assert "too sure" in " ".join(measure_effects(explained, [(make_doc(), [KEY])]).notes())
+
+
 def test_redundant_tokens_explain_less_than_all() -> None:
     """One of two known words is enough."""
 
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
-        return sigmoid([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs])
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
+        return tempered([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs])
 
     found = explain_entity(
         Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, predicted=True, window=1
@@ -127,11 +162,11 @@ def test_log_odds_of_several_unknown_symbols_are_averaged() -> None:
     """An unknown symbol counts for 0 or 1, by its number."""
     asked: list[float] = []
 
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
         symbols = [doc.to_array(NORM)[2] for doc in docs]
         values = [1.0 if symbol in KNOWN else float(symbol % 2) for symbol in symbols]
         asked.extend(v for v, symbol in zip(values, symbols, strict=True) if symbol not in KNOWN)
-        return sigmoid(values)
+        return tempered(values)
 
     found = explain_entity(
         Explained(ask, {"NORM": NORM}, 9), make_doc(), KEY, predicted=True, window=0
@@ -147,7 +182,7 @@ def gold(docs: list[Doc]) -> list[tuple[Doc, list[Key]]]:
 
 
 def effects() -> dict[tuple[Optional[str], str, str], Effect]:
-    found = measure_effects(SUM, gold(make_docs()))
+    found = measure_effects(SUM, gold(make_docs())).effects
     keyed = {(each.label, each.feature, each.where): each for each in found}
     assert len(keyed) == len(found)
     return keyed
@@ -181,12 +216,12 @@ def test_effects_are_means_over_the_entities_of_a_label() -> None:
 def test_many_docs_are_asked_about_in_batches() -> None:
     asked: list[Sequence[Doc]] = []
 
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
         asked.append(docs)
         return ask_sum(docs, keys)
 
-    many = measure_effects(Explained(ask, FEATURES, 3), gold(make_docs(30)))
-    few = measure_effects(SUM, gold(make_docs()))
+    many = measure_effects(Explained(ask, FEATURES, 3), gold(make_docs(30))).effects
+    few = measure_effects(SUM, gold(make_docs())).effects
     assert max(map(len, asked)) <= 25 * 13 and sum(map(len, asked)) == 30 * 3 * (1 + 3 * 4)
     assert [each.mean for each in many] == pytest.approx([each.mean for each in few])
 
@@ -195,9 +230,9 @@ def test_many_docs_are_asked_about_in_batches() -> None:
 def test_long_docs_are_asked_about_a_few_at_a_time(num_tokens: int, expected: int) -> None:
     sizes = []
 
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> numpy.ndarray:
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
         sizes.append(len(docs))
-        return numpy.ones(len(docs)) / 2
+        return tempered(numpy.zeros(len(docs)))
 
     doc = make_doc(WORDS * (num_tokens // 6))
     found = explain_entity(Explained(ask, FEATURES, 1), doc, KEY, predicted=True, window=1)
