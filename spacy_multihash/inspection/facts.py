@@ -11,10 +11,11 @@ from spacy.training import Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
-from ..corpus.statistics import count_symbols, has_vectors
+from ..corpus.statistics import has_vectors
+from ..corpus.symbols import DOC_BATCH, count_symbols
 from ..embed.features import attr_id, parse_feature
 from ..embed.unique_tokens import find_unique
-from ..tables.set_tables import DOC_BATCH, count_corpus
+from ..tables.set_tables import count_corpus
 from ..tables.tables import Table
 
 # Reads the examples of a corpus from the start, each time it's called.
