@@ -26,11 +26,11 @@ from tqdm import tqdm
 from ..common.files import replacing_folder, write_bytes, write_json
 from ..common.load import load_pipeline, naming_config, read_config
 from ..common.outputs import folder_size
-from ..corpus.convert import Reading
+from ..corpus.convert import Reading, convert
 from ..corpus.evaluation import predict, read_known_entities
 from ..corpus.read import model_examples, read_docs, write_corpora
 from ..corpus.splits import FOLDS, SPLITS
-from ..corpus.statistics import CorpusStats, Repeats
+from ..corpus.statistics import CorpusStats, Repeats, corpus_stats
 from ..fit.report import (
     SCORES_HEADER,
     Arm,
@@ -83,8 +83,6 @@ from ._util import (
     show_table,
     spacy_command,
 )
-from .convert import convert, summarize_problems
-from .corpus_stats import corpus_stats, find_warnings
 from .init_config import MAX_SIZE, init_config, parse_size, recommend_config
 
 MISTAKES = 50  # of each kind, in the report
@@ -237,7 +235,7 @@ def fit(
 
 
 def _warnings(run: Run, stats: CorpusStats) -> list[str]:
-    titles = [*find_warnings(stats), *rare_labels(stats)]
+    titles = [*stats.warnings(), *rare_labels(stats)]
     if not run.options.textcat:
         by = run.record["done"].get("split", {}).get("by")
         titles += [*few_entities(stats), *unknown_documents(stats, by)]
@@ -311,14 +309,10 @@ def _converted(
     if path.suffix == ".spacy" or (path.is_dir() and any(path.glob("**/*.spacy"))):
         return path, [], []
     try:
-        done = convert(path, target, Reading(group=group), lang=lang)
+        done = convert(path, target, reading=Reading(group=group), lang=lang)
     except ValueError as error:
         raise ValueError(f"{error}\nTo name a format or other options, {_CONVERT}") from error
-    problems = summarize_problems(done.source)
-    if done.hint:
-        problems += [(done.hint, [f"To give that option, {_CONVERT}"])]
-    named = [(f"{path.name}: {title}", lines) for title, lines in problems]
-    return target, named, done.source.groups()
+    return target, done.problems(), list(done.groups)
 
 
 def choose_config(options: Options, train: Path, dev: Path) -> tuple[Config, list[str]]:
