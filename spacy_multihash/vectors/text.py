@@ -77,7 +77,7 @@ def read_text(
     try:
         with _opened(path) as file_:
             lines = progress(file_, desc="Reading", unit=" lines")
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(lines, start=1):  # noqa: B007 (errors name it)
                 text = _decoded(line)
                 if not text:
                     continue
