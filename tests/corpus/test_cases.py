@@ -6,15 +6,19 @@ from typing import Any
 
 import pytest
 import spacy
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
 
 from spacy_multihash import Converted, Reading, convert, corpus_stats
 from spacy_multihash.cli import vectors as vectors_cli
 from spacy_multihash.corpus.conll import EMPTY, RANGE, UNREAD, UNSEEN
 from spacy_multihash.corpus.convert import CONTRADICTS, HIDDEN, NOT_ALIGNED, REJECTED
+from spacy_multihash.fit.scores import score_texts
 from spacy_multihash.inspection.errors import find_mistakes
 from spacy_multihash.inspection.errors_page import json_records
 from spacy_multihash.vectors.text import read_text
+from tests.helpers import cli
 
 NLP = spacy.blank("en")
 
@@ -456,3 +460,30 @@ def test_exported_mistakes_come_back_with_tokens_and_gaps() -> None:
     (doc,) = docs_of(convert(records, lang="en"))
     assert [token.text for token in doc] == words and doc.text == gold.text
     assert entities(doc) == [("AHU1", "X")] and missing(doc) == ["Rome"]
+
+
+def test_labels_without_gold_annotation_are_not_scored() -> None:
+    nlp = spacy.blank("en")
+
+    @Language.component("all_labels")
+    def all_labels(doc: Doc) -> Doc:
+        doc.cats = {"A": 0.9, "B": 0.9, "C": 0.1}
+        return doc
+
+    nlp.add_pipe("all_labels")
+    examples = []
+    for cats in ({"A": 1.0}, {"A": 0.0}):
+        gold = nlp.make_doc("text")
+        gold.cats = cats
+        examples.append(Example(nlp.make_doc("text"), gold))
+    scores = score_texts(nlp, examples).parts["all"]
+    assert (scores.p, scores.r) == (0.5, 1.0) and [*scores.per_label] == ["A"]
+
+
+def test_fit_names_annotation_that_it_does_not_read(tmp_path: Path) -> None:
+    docs = [NLP(f"Anna left {i}") for i in range(20)]
+    for doc in docs:
+        doc.spans["sc"] = [Span(doc, 0, 1, label="PER")]
+    DocBin(docs=docs).to_disk(tmp_path / "sc.spacy")
+    args = (tmp_path / "sc.spacy", "--lang", "en", "--output", tmp_path / "out")
+    assert "doc.spans['sc']" in cli.refused("fit", *args)
