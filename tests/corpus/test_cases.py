@@ -11,12 +11,11 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_multihash import Converted, Reading, convert, corpus_stats
-from spacy_multihash.cli import vectors as vectors_cli
 from spacy_multihash.corpus.conll import EMPTY, RANGE, UNREAD, UNSEEN
 from spacy_multihash.corpus.convert import CONTRADICTS, HIDDEN, NOT_ALIGNED, REJECTED
 from spacy_multihash.fit.scores import score_texts
-from spacy_multihash.inspection.errors import find_mistakes
-from spacy_multihash.inspection.errors_page import json_records
+from spacy_multihash.inspection.errors import errors
+from spacy_multihash.vectors import tools
 from spacy_multihash.vectors.text import read_text
 from tests.helpers import cli
 
@@ -396,9 +395,9 @@ def test_invisible_characters_are_removed_and_named(tmp_path: Path, hidden: str)
 
 def test_words_of_lists_and_pairs_are_cleaned(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("the \n to\n\ufeffcat\u200b\n\u200b\n", encoding="utf8")
-    assert vectors_cli.read_words(tmp_path / "words.txt") == ["the", "to", "cat"]
+    assert tools.read_words(tmp_path / "words.txt") == ["the", "to", "cat"]
     (tmp_path / "pairs.txt").write_text("the\tto\n\ufeffa\tb\u00ad\n", encoding="utf8")
-    assert vectors_cli.read_pairs(tmp_path / "pairs.txt") == [("the", "to"), ("a", "b")]
+    assert tools.read_pairs(tmp_path / "pairs.txt") == [("the", "to"), ("a", "b")]
     (tmp_path / "cat.txt").write_text("cat 1.5 2.5\n\ufeffdog 3.5 4.5\n", encoding="utf8")
     assert read_text(tmp_path / "cat.txt")[0] == ["cat", "dog"]
 
@@ -456,7 +455,7 @@ def test_exported_mistakes_come_back_with_tokens_and_gaps() -> None:
     words = ["AHU1", "_", "Fan", "in", "Rome"]
     gold = Doc(nlp.vocab, words=words, spaces=[False, False, True, True, False])
     gold.set_ents([Span(gold, 0, 1, label="X")], missing=[gold[4:5]])
-    records = list(json_records(find_mistakes(nlp, [gold]), "prodigy"))
+    records = list(errors(nlp, [gold]).records("prodigy"))
     (doc,) = docs_of(convert(records, lang="en"))
     assert [token.text for token in doc] == words and doc.text == gold.text
     assert entities(doc) == [("AHU1", "X")] and missing(doc) == ["Rome"]
