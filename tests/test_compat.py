@@ -17,14 +17,13 @@ from spacy.training import Corpus
 from spacy.training.initialize import init_nlp
 from thinc.api import Config, Model, fix_random_seed
 
-from spacy_multihash import make_tables, write_tables
+from spacy_multihash import count_symbols, make_tables, write_tables
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.compat import (
     build_report_multi_embed_v1,
     build_report_multi_fewer_hash_embed_v1,
     make_set_attr,
 )
-from spacy_multihash.corpus.statistics import count_symbols
 from spacy_multihash.tables.tables import read_tables
 from tests.helpers.corpora import CALLBACK, LOOKUP, build, make_docs, small_config, write_corpus
 from tests.helpers.vectors import write_pipeline

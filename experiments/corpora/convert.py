@@ -14,6 +14,7 @@ from spacy.tokens import DocBin
 from spacy.vocab import Vocab
 from wasabi import msg
 
+from spacy_multihash.common.lines import Account
 from spacy_multihash.corpus.conll import Layout, Record, read_conll, tagged_doc, to_iob2
 from spacy_multihash.corpus.read import write_corpora
 
@@ -90,9 +91,10 @@ class SplitSummary:
     unprintable: int = 0
 
 
-def read_records(path: Path, spec: DatasetSpec) -> Iterator[Record]:
-    """Yield the documents of a file of a data set, with their tags as published."""
-    return read_conll(path, Layout(), documents=spec.documents)
+def read_records(path: Path, spec: DatasetSpec) -> list[Record]:
+    """List the documents of a file of a data set, with their tags as published."""
+    account = Account(path)
+    return read_conll(path, Layout(), account, documents=spec.documents, exact=True).records
 
 
 def is_unprintable(word: str) -> bool:

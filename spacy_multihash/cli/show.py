@@ -7,8 +7,8 @@ from typing import Optional
 import typer
 
 from ..common.files import write_bytes
+from ..common.lines import read_lines
 from ..common.outputs import check_file_output, path_argument
-from ..corpus.texts import read_lines
 from ..inspection.show import show as show_entities
 from ._util import AS_JSON, CODE, MODEL, command, show, wrote
 

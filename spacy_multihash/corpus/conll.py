@@ -6,30 +6,43 @@ have a sentence a line, its tokens as word|tag. Data sets of Hugging Face have o
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, Literal, Optional
+from typing import Any, Literal, NamedTuple, Optional
 
 from spacy.tokens import Doc
+from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
-from .texts import GROUP_KEYS, BadLines, group_of, json_values, read_lines
+from ..common.lines import INVISIBLE, Account, BadLines, Problem, clean, read_lines
+from .annotation import GROUP_KEYS, MISSING_TAGS, TAG_KEYS, is_tag, unread_keys
+from .texts import group_of, json_values, labels_of
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
-# The keys for tags in JSON objects with "tokens".
-_TAG_KEYS = ("ner_tags", "tags", "labels")
 # The prefixes that BILUO, BIOES, BMES and BMEWO add to IOB2, and their equivalents in IOB2.
 _IN_IOB2 = {"M": "I", "L": "I", "E": "I", "U": "B", "S": "B", "W": "B"}
 _PREFIXES = "BILUESMW"
+MISSING = "-"  # how a record has a tag that's missing
 # Comments that name a document, or a sentence of it such as name-12, in the style of CoNLL-U.
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=)?\s*(.*)")
 _NAMED = re.compile(r"#\s*(\w+)\s*=\s*(.+)")
 _SENTENCE_NUMBER = re.compile(r"[-_.:/][A-Za-z]*[0-9]+$")
+# A column that numbers tokens: as in CoNLL-U, 3-4 stands for two tokens, and 5.1 for one between.
+_INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
+_RANGE = re.compile(r"[0-9]+[-.][0-9]+")
 # Added after each document, so that entities end with it.
 _END: Iterable[tuple[str, bool, int]] = (("O", True, 0),)
+_SAMPLE = 2000  # lines to try advice on
+
+NOT_SEEN = "Left out: token of invisible characters alone"
+UNSEEN = "Invisible characters in a token, removed"
+RANGE = "Left out: line for several tokens, which follow it"
+EMPTY = "Left out: text without words"
+UNREAD = "Not read: a key or column that may be annotation"
 
 
 @dataclass(frozen=True)
@@ -61,10 +74,10 @@ class Layout:
         is_piped = self == Layout() and tokens and all(map(_is_piped, tokens))
         return tokens if is_piped else []
 
-
-def is_tag(text: str) -> bool:
-    """Return whether a text is O, or a prefix and a label."""
-    return re.fullmatch(rf"O|[{_PREFIXES}]-\S+", text) is not None
+    def tag_of(self, fields: Sequence[str]) -> Optional[str]:
+        """Return the tag in the columns of a line, "-" if it's missing, or None if it isn't one."""
+        tag = clean(_column(fields, self.tag_column) or "")
+        return MISSING if tag in MISSING_TAGS else tag if is_tag(tag) else None
 
 
 def _is_piped(token: str) -> bool:
@@ -76,7 +89,11 @@ def _is_piped(token: str) -> bool:
 class Record:
     """A document as read: the word, the tag as written, and the line of each token.
 
+    A tag is "-" if it's missing.
+
     group (str): What names the document that a sentence is from, or "".
+    text (Optional[str]): The text that the words spell, if the file has it.
+    cats (Mapping[str, float]): The labels of the text.
     """
 
     words: list[str] = field(default_factory=list)
@@ -84,6 +101,8 @@ class Record:
     sent_starts: list[bool] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     group: str = ""
+    text: Optional[str] = None
+    cats: Mapping[str, float] = field(default_factory=dict)
 
     def add(self, word: str, tag: str, *, sent_start: bool, line: int) -> None:
         """Add a token."""
@@ -91,6 +110,14 @@ class Record:
         self.tags.append(tag)
         self.sent_starts.append(sent_start)
         self.lines.append(line)
+
+
+class Tagged(NamedTuple):
+    """The documents of a file, problems of its lines, and what to know about it."""
+
+    records: list[Record]
+    problems: list[Problem]
+    notes: list[str]
 
 
 @dataclass
@@ -125,106 +152,289 @@ class _Groups:
 
 
 def read_conll(
-    path: Path, layout: Layout, *, documents: Optional[bool] = None, group: Optional[str] = None
-) -> Iterator[Record]:
-    """Yield the documents of a file, with their tags as written.
+    path: Path,
+    layout: Layout,
+    account: Account,
+    *,
+    documents: Optional[bool] = None,
+    group: Optional[str] = None,
+    exact: bool = False,
+) -> Tagged:
+    """Read the documents of a file, with their tags as written.
 
     A line before a sentence is a comment if it's # alone, or starts with # and a space or tab, and
-    has no tag in the tag column. With tabs, it has other columns than the tokens before it.
+    has no tag in the tag column. With tabs, it has other columns than the tokens before it. The
+    first line may name the columns. The tags - and _ are missing.
 
     documents (Optional[bool]): Whether -DOCSTART- lines separate documents, or each sentence is a
-        document. None: by -DOCSTART- lines if the file starts so.
+        document. None: by -DOCSTART- lines if the file starts so, and has several.
     group (Optional[str]): What names the document of a sentence: the number of a column, or the key
         of comments such as # doc_id = news-12. None: comments of usual keys.
+    exact (bool): Whether to keep invisible characters in tokens.
 
     Raises ValueError, with file and line, for a malformed line, or a token outside a document.
     """
-    record, columns, groups = Record(), 0, _Groups(group)
-    in_document = sentence_open = False
-    bad = BadLines()
-    for number, line in _token_lines(path, layout):
-        where = f"{path}:{number}"
+    bad, lines = BadLines(), []
+    for number, line in _token_lines(path, layout, bad, account):
         if "\r" in line:
             raise ValueError(
-                f"{where}: expected lines that end with a line feed, found a carriage return "
-                "within one. Convert the line ends, for example with: tr '\\r' '\\n'"
+                f"{path}:{number}: expected lines that end with a line feed, found a carriage "
+                "return within one. Convert the line ends, for example with: tr '\\r' '\\n'"
             )
+        lines.append((number, line, layout.split(line)))
+    tokens = [fields for _, line, fields in lines if _is_token(line, fields, layout)]
+    is_header = _is_header(tokens, layout)
+    notes = _column_notes(tokens[is_header:], layout, path)
+    has_index = layout.token_column != 1 and all(_INDEX.fullmatch(f[0]) for f in tokens[is_header:])
+    starts = sum(_is_docstart(fields, layout) for _, _, fields in lines)
+    if documents is None and starts == 1:
+        documents = False
+        notes.append(
+            f"There is one {DOCSTART} line, so each sentence becomes a document. To make one "
+            "document of all, give --docs documents."
+        )
+    sentences = _Sentences(layout, account, _Groups(group), documents, exact=exact)
+    for number, line, fields in lines:
         is_blank = not line.strip(" \t")
-        fields = layout.split(line)
-        if is_blank or fields[0] == DOCSTART:
-            sentence_open = False
-            in_document = in_document or not is_blank
-            if not (is_blank and (documents or (documents is None and in_document))):
-                if record.words:
-                    yield record
-                record = Record()
-            continue
-        if not sentence_open and _is_comment(fields, line, layout, columns):
-            groups.comment(line.strip())
-            continue
-        documents = in_document if documents is None else documents
-        if documents and not in_document:
+        if is_blank or _is_docstart(fields, layout):
+            sentences.end(number, is_blank=is_blank)
+        elif sentences.is_comment(line, fields):
+            account.mark("comment", number)
+            sentences.groups.comment(line.strip())
+        elif is_header:
+            is_header = False
+            account.mark("header", number)
+            notes.append(f"Line {number} names the columns, and is no token: {line!r}.")
+        elif has_index and _RANGE.fullmatch(fields[0]):
+            account.mark("left out", number)
+            sentences.problems.append(Problem(number, RANGE, repr(line)))
+        else:
+            sentences.check_start(line, f"{path}:{number}")
+            with bad.skipped():
+                sentences.add(number, line, fields, f"{path}:{number}")
+    bad.check(_advice(tokens, layout) if bad.errors else "")
+    records = [record for record in sentences.records if record.words]
+    words = [word for record in records for word in record.words]
+    is_index = layout.token_column == 1 and words and all(map(_INDEX.fullmatch, words))
+    if is_index and len(tokens[0]) > 2:
+        raise ValueError(
+            f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
+            f"alone, {words[0]!r} and others. {_token_advice(tokens, layout)}"
+        )
+    return Tagged(records, sentences.problems, notes)
+
+
+@dataclass
+class _Sentences:
+    """The sentences of a file, while it's read.
+
+    documents (Optional[bool]): As in `read_conll`.
+    """
+
+    layout: Layout
+    account: Account
+    groups: _Groups
+    documents: Optional[bool]
+    exact: bool = False
+    records: list[Record] = field(default_factory=lambda: [Record()])
+    problems: list[Problem] = field(default_factory=list)
+    columns: int = 0
+    in_document: bool = False
+    is_open: bool = False
+
+    def end(self, number: int, *, is_blank: bool) -> None:
+        """End a sentence at a blank line, or a document at a -DOCSTART- line."""
+        self.account.mark("blank" if is_blank else "comment", number)
+        self.is_open = False
+        self.in_document = self.in_document or not is_blank
+        by_documents = self.in_document if self.documents is None else self.documents
+        if not (is_blank and by_documents):
+            self.records.append(Record())
+
+    def is_comment(self, line: str, fields: Sequence[str]) -> bool:
+        """Return whether a line is a comment before a sentence."""
+        if self.is_open or not is_comment(line):
+            return False
+        is_token = "\t" in line and len(fields) == self.columns  # # with a wrong tag
+        return not is_token and self.layout.tag_of(fields) is None
+
+    def check_start(self, line: str, where: str) -> None:
+        """Raise ValueError for a token outside a document."""
+        self.documents = self.in_document if self.documents is None else self.documents
+        if self.documents and not self.in_document:
             raise ValueError(
                 f"{where}: expected a line '{DOCSTART}' before the first token, found {line!r}. "
                 "Make a document of each sentence, or add the lines that part the documents."
             )
-        columns = columns or len(fields)
-        with bad.skipped():
-            word, tag = parse_line(line, layout, where, columns)
-            record.group = record.group or groups.of(fields)
-            record.add(word, tag, sent_start=not sentence_open, line=number)
-        sentence_open = True
-    bad.check()
-    if record.words:
-        yield record
+
+    def add(self, number: int, line: str, fields: Sequence[str], where: str) -> None:
+        """Add a token. Raises ValueError if the line has none."""
+        self.columns = self.columns or len(fields)
+        word, tag = parse_line(line, self.layout, where, self.columns)
+        if not self.exact and INVISIBLE.search(word):
+            what = UNSEEN if clean(word) else NOT_SEEN
+            self.problems.append(Problem(number, what, repr(word)))
+        if not (word := word if self.exact else clean(word)):
+            self.account.mark("left out", number)
+            return
+        self.account.mark("written", number)
+        sent_start, self.is_open = not self.is_open, True
+        record = self.records[-1]
+        record.group = record.group or self.groups.of(fields)
+        record.add(word, tag, sent_start=sent_start, line=number)
+
+
+def _is_docstart(fields: Sequence[str], layout: Layout) -> bool:
+    return DOCSTART in (fields[0], _column(fields, layout.token_column))
+
+
+def _is_token(line: str, fields: Sequence[str], layout: Layout) -> bool:
+    """Return whether a line may be that of a token, or of the names of columns."""
+    if not line.strip(" \t") or _is_docstart(fields, layout):
+        return False
+    return not is_comment(line) or layout.tag_of(fields) is not None
+
+
+def _is_header(tokens: Sequence[Sequence[str]], layout: Layout) -> bool:
+    """Return whether the first line alone has no tag, but a name."""
+    if len(tokens) < 2 or len(tokens[0]) != len(tokens[1]) or len(tokens[0]) < 2:
+        return False
+    name = _column(tokens[0], layout.tag_column) or ""
+    is_name = layout.tag_of(tokens[0]) is None and re.fullmatch(r"[A-Za-z][\w .-]*", name)
+    return bool(is_name) and all(layout.tag_of(fields) for fields in tokens[1:_SAMPLE])
+
+
+def _tag_columns(tokens: Sequence[Sequence[str]]) -> list[int]:
+    """List the columns that have tags in all of the first lines, and not only O."""
+    some = tokens[:_SAMPLE]
+    columns = range(min(map(len, some), default=0))
+    found = []
+    for i in columns:
+        values = {clean(fields[i]) for fields in some}
+        tags = values - set(MISSING_TAGS)
+        if tags - {"O"} and all(map(is_tag, tags)):
+            found.append(i + 1)
+    return found
+
+
+def _column_notes(tokens: Sequence[Sequence[str]], layout: Layout, path: Path) -> list[str]:
+    """Name columns of tags that aren't read. Raises ValueError for several tokens on a line."""
+    others = _tag_columns(tokens)
+    if not others or layout.tag_column != -1:
+        return []
+    width = len(tokens[0])
+    even = all(
+        len(fields) % 2 == 0 and all(is_tag(clean(each)) for each in fields[1::2])
+        for fields in tokens[:_SAMPLE]
+    )
+    if width >= 4 and even and not {*range(3, width + 1, 2)} & {*others}:
+        raise ValueError(
+            f"{path}: found several tokens and tags on a line, such as "
+            f"{' '.join(tokens[0])[:60]!r}. Write a token and its tag on each line, and a blank "
+            "line after each sentence."
+        )
+    unread = [str(column) for column in others if column != width]
+    if not unread:
+        return []
+    return [
+        f"Tags are read from the last column only. Column {', '.join(unread)} may have tags, too: "
+        f"for entities there, give --tag-column {unread[0]}."
+    ]
+
+
+def _advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
+    """Say what to do about lines without a tag, tried on the lines."""
+    values = Counter(_column(fields, layout.tag_column) or "" for fields in tokens)
+    labels = [value for value in values if value != "O"]
+    is_io = "O" in values and all(re.fullmatch(r"[A-Za-z_]+", label) for label in labels)
+    if is_io and 0 < len(labels) < len(tokens) / 2:
+        return f"The tags have no prefix. If they are IO, write I-{labels[0]} for {labels[0]}."
+    wrong = sum(layout.tag_of(fields) is None for fields in tokens)
+    if 2 * wrong <= len(tokens):
+        return ""
+    if columns := _tag_columns(tokens):
+        return f"Column {columns[-1]} has tags in all lines: give --tag-column {columns[-1]}."
+    if all(len(re.findall(rf"(?<!\S)(?:O|[{_PREFIXES}]-\S+)", " ".join(f))) > 1 for f in tokens):
+        return (
+            "Each line has several tags, as of a sentence. Write a token and its tag on each line, "
+            "and a blank line after each sentence."
+        )
+    return ""
+
+
+def _token_advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
+    some = tokens[:_SAMPLE]
+    for i in range(1, min(map(len, some))):
+        values = [fields[i] for fields in some]
+        if i + 1 not in _tag_columns(tokens) and not all(map(_INDEX.fullmatch, values)):
+            if not all(layout.tag_of(fields[: i + 1]) for fields in some):
+                return f"Name the column of tokens, such as --token-column {i + 1}."
+    return "Correct the lines."
 
 
 def read_tagged_json(
-    path: Path, labels: Optional[Sequence[str]] = None, group: Optional[str] = None
-) -> list[Record]:
-    """List the documents of a file of objects {"tokens": [...], "ner_tags": [...]}.
+    path: Path,
+    account: Account,
+    labels: Optional[Sequence[str]] = None,
+    group: Optional[str] = None,
+) -> Tagged:
+    """Read the documents of a file of objects {"tokens": [...], "ner_tags": [...]}.
 
-    The key may also be "tags" or "labels". Each object is a sentence.
+    The key may also be "tags" or "labels". Each object is a sentence. It may have the "text" that
+    the tokens spell, and labels of it. The tags -100 and null are missing.
 
     labels (Optional[Sequence[str]]): The tag of each number, such as O, B-PER, I-PER.
     group (Optional[str]): The key of `group_of`.
 
     Raises ValueError, with file and line, for anything else.
     """
-    records, bad = [], BadLines()
-    for line, value in json_values(path, bad):
+    records, problems, bad = [], list[Problem](), BadLines()
+    for lines, value in json_values(path, bad, account):
+        line, where = lines.start, f"{path}:{lines.start}"
         with bad.skipped():
-            where = f"{path}:{line}"
-            keys = [key for key in _TAG_KEYS if key in value] if has_tokens(value) else []
-            tags = value[keys[0]] if keys else None
-            if not isinstance(tags, list) or len(tags) != len(value["tokens"]):
+            key = tags_key(value)
+            if key is None:
                 raise ValueError(
                     f'{where}: expected "tokens" and as many "ner_tags", found '
                     f"{str(value)[:80]}. Correct the line."
                 )
-            record = Record(group=group_of(value, group))
-            for number, (word, tag) in enumerate(zip(value["tokens"], tags, strict=True)):
-                tag = _named(tag, labels, where)
-                if not is_tag(tag) or not word.strip():
+            record = Record(group=group_of(value, group), text=value.get("text"))
+            for number, (word, tag) in enumerate(zip(value["tokens"], value[key], strict=True)):
+                tag = clean(_named(tag, labels, where))
+                if not (is_tag(tag) or tag == MISSING) or not clean(word):
                     raise ValueError(
                         f"{where}: expected a token and a tag such as O or B-PER, found {word!r} "
                         f"and {tag!r}. Correct the line."
                     )
-                record.add(word, tag, sent_start=number == 0, line=line)
+                if INVISIBLE.search(word):
+                    problems.append(Problem(line, UNSEEN, repr(word)))
+                record.add(clean(word), tag, sent_start=number == 0, line=line)
+            others = {name: each for name, each in value.items() if name != key}
+            record.cats, read = labels_of(others, where)
+            unread = unread_keys(value, (*read, key))
+            problems += [Problem(line, UNREAD, repr(name)) for name in unread]
+            account.mark("written" if record.words else "left out", line, lines.stop - 1)
             if record.words:
                 records.append(record)
+            else:
+                problems.append(Problem(line, EMPTY, "[]"))
     bad.check()
-    return records
+    return Tagged(records, problems, [])
 
 
-def has_tokens(value: Any) -> bool:  # noqa: ANN401 (any JSON)
-    """Return whether a JSON value is an object with a list of words as "tokens", and no text."""
-    words = value.get("tokens") if isinstance(value, dict) and "text" not in value else None
-    return isinstance(words, list) and all(isinstance(word, str) for word in words)
+def tags_key(value: Any) -> Optional[str]:  # noqa: ANN401 (any JSON)
+    """Return the key of an object that has a tag for each of its "tokens", or None."""
+    words = value.get("tokens") if isinstance(value, dict) else None
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return None
+    of_words = [key for key in TAG_KEYS if isinstance(value.get(key), list)]
+    return next((key for key in of_words if len(value[key]) == len(words)), None)
 
 
 def _named(tag: Any, labels: Optional[Sequence[str]], where: str) -> str:  # noqa: ANN401 (any JSON)
-    """Return the tag of a number, or the tag itself."""
+    """Return the tag of a number, or the tag itself, or "-" if it's missing."""
+    if tag in (None, -100, *MISSING_TAGS):
+        return MISSING
     if isinstance(tag, str):
         return tag
     if isinstance(tag, bool) or not isinstance(tag, int):
@@ -252,6 +462,9 @@ def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
             if i - starts[-1] > size and possible > starts[-1]:
                 starts.append(possible)
             possible = i
+        if len(starts) == 1:
+            yield record
+            continue
         for start, end in pairwise([*starts, len(record.words)]):
             part = slice(start, end)
             sent_starts = [True, *record.sent_starts[part][1:]]
@@ -259,24 +472,28 @@ def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
             yield Record(words, tags, sent_starts, lines, record.group)
 
 
-def _token_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str]]:
+def _token_lines(
+    path: Path, layout: Layout, bad: BadLines, account: Account
+) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file, and a line for each token of a word|tag sentence."""
-    columns = None  # of word|tag or word|part of speech|tag, if the file has them
-    for i, (number, line) in enumerate(read_lines(path)):
-        tokens = layout.split_piped(line) if i == 0 or columns else []
-        if not tokens:
+    columns: Optional[int] = None  # of word|tag or word|part of speech|tag; 0 in other files
+    for number, line in read_lines(path, bad, account):
+        is_bare = not line.strip() or is_comment(line) or line.startswith(DOCSTART)
+        tokens = layout.split_piped(line) if columns != 0 else []
+        if columns is None and not is_bare:
+            columns = tokens[0].count("|") if tokens else 0
+        if tokens and columns:
+            yield from ((number, "\t".join(token.rsplit("|", columns))) for token in tokens)
+            yield number, ""
+        elif columns and not is_bare:
+            account.mark("left out", number)
+            with bad.skipped():
+                raise ValueError(
+                    f"{path}:{number}: expected word|tag as in lines before, found {line!r}. "
+                    "Correct the line."
+                )
+        else:
             yield number, line
-            continue
-        columns = columns or tokens[0].count("|") or 1
-        yield from ((number, "\t".join(token.rsplit("|", columns))) for token in tokens)
-        yield number, ""
-
-
-def _is_comment(fields: Sequence[str], line: str, layout: Layout, columns: int) -> bool:
-    if not is_comment(line) or ("\t" in line and len(fields) == columns):
-        return False  # with tabs, it's a token # with a wrong tag
-    tag = _column(fields, layout.tag_column)
-    return tag is None or not is_tag(tag)
 
 
 def is_comment(line: str) -> bool:
@@ -310,19 +527,14 @@ def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str
             f"{where}: expected a token in {_name(layout.token_column)}, found {word!r} in "
             f"{line!r}. Correct the line."
         )
-    if not is_tag(tag):
+    found = layout.tag_of(fields)
+    if found is None:
         known = ", ".join(f"{prefix}-LABEL" for prefix in _PREFIXES)
-        advice = "Correct the tag, or name another column with --tag-column."
-        if re.fullmatch(r"[A-Za-z_]+", tag):
-            advice = (
-                "It has no prefix: name another column with --tag-column, or write "
-                f"I-{tag} if the tags are IO."
-            )
         raise ValueError(
-            f"{where}: expected the tag O, or one of {known}, in {_name(layout.tag_column)}, "
-            f"found {tag!r} in {line!r}. {advice}"
+            f"{where}: expected the tag O, or one of {known}, or - if it's missing, in "
+            f"{_name(layout.tag_column)}, found {tag!r} in {line!r}. Correct the tag."
         )
-    return word, tag
+    return word, found
 
 
 def _column(fields: Sequence[str], column: int) -> Optional[str]:
@@ -335,13 +547,33 @@ def _name(column: int) -> str:
     return {1: "the first column", -1: "the last column"}.get(column, f"column {column}")
 
 
+def doc_of(record: Record, scheme: Scheme, vocab: Vocab) -> Doc:
+    """Make a Doc of a record, with the spaces of its text if it has one.
+
+    Raises ValueError if the words don't spell the text.
+    """
+    tags = iob2_tags(record, scheme)
+    if record.text is None:
+        doc = tagged_doc(vocab, record.words, tags, record.sent_starts)
+    else:
+        words, spaces = get_words_and_spaces(record.words, record.text)
+        given = iter(tags)  # words of whitespace were added
+        ents = [next(given) if word.strip() else "O" for word in words]
+        for i in range(1, len(ents) - 1):  # an entity goes on over whitespace
+            if not words[i].strip() and ents[i + 1][:1] == "I":
+                ents[i] = ents[i + 1]
+        doc = Doc(vocab, words=words, spaces=spaces, ents=ents)
+    doc.cats = dict(record.cats)
+    return doc
+
+
 def tagged_doc(
     vocab: Vocab,
     words: Sequence[str],
     tags: Sequence[str],
     sent_starts: Optional[Sequence[bool]] = None,
 ) -> Doc:
-    """Make a Doc of words and their entity tags in IOB2: O, B-LABEL or I-LABEL.
+    """Make a Doc of words and their entity tags in IOB2: O, B-LABEL, I-LABEL, or "" if missing.
 
     sent_starts (Optional[Sequence[bool]]): Whether each token opens a sentence. None: unknown.
     """
@@ -388,8 +620,11 @@ def find_scheme(records: Sequence[Record], path: Path) -> tuple[Scheme, list[tup
 def iob2_tags(record: Record, scheme: Scheme) -> list[str]:
     """Return the tags of a document in IOB2. scheme (Scheme): The scheme of its own tags."""
     if scheme == "BILUO":
-        return [_IN_IOB2.get(tag[0], tag[0]) + tag[1:] for tag in record.tags]
-    return to_iob2(record.tags, record.sent_starts)
+        tags = [_IN_IOB2.get(tag[0], tag[0]) + tag[1:] for tag in record.tags]
+    else:
+        tags = record.tags
+    fixed = to_iob2(tags, record.sent_starts)
+    return ["" if tag == MISSING else tag for tag in fixed]
 
 
 def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
@@ -411,6 +646,9 @@ def _check_biluo(record: Record, path: Path) -> None:
     ):
         is_open = before[0] in "BIM"
         continues = tag[0] in "IMLE" and not starts and tag[2:] == before[2:]
+        if MISSING in (tag, before):
+            before, line_before = tag, line
+            continue
         if is_open and not continues:
             raise ValueError(
                 f"{path}:{line_before}: expected a tag I-, L- or E-{before[2:]} after {before!r}, "

@@ -1,28 +1,39 @@
-"""Scores of an entity recognizer on seen and unseen entities."""
+"""Scores of an entity recognizer, and of its parts: seen and unseen entities."""
 
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Callable, Optional, Union
 
 from spacy.language import Language
 from spacy.pipeline.ner import ner_score
-from spacy.scorer import get_ner_prf
+from spacy.scorer import PRFScore
 from spacy.tokens import Doc, Span
-from spacy.training import Example
+from spacy.training import Corpus, Example
+from spacy.util import minibatch
 from spacy.vocab import Vocab
 
+from ..common.load import loaded
+from ..common.progress import Progress, no_progress
+from ..common.result import Result, Table
+from ..common.templates import render
+from .annotation import name_other, other_annotation
 from .read import read_docs
+from .spans import Piece, match, side_by_side
+
+_BATCH = 256
+_SHOWN = 25  # docs on a page
 
 
 @dataclass(frozen=True)
 class Matching:
     """How entities are compared with the training corpus.
 
-    The report "Multi hash embeddings in spaCy" (section 4.2) counts a span as seen if it appears
+    The paper "Multi hash embeddings in spaCy" (section 4.2) counts a span as seen if it appears
     verbatim as an entity of the training set, with any label: the default.
 
     ignore_case (bool): Compare the texts in lower case.
@@ -105,18 +116,97 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Result):
     """Scores of all entities of a corpus, and of parts of them.
 
     overall (Scores): All entities, as `spacy evaluate` scores them.
-    masked (Mapping[str, Scores]): "seen" and "unseen" in the report's way. Gold entities of the
+    masked (Mapping[str, Scores]): "seen" and "unseen" in the paper's way. Gold entities of the
         other part count as missing annotation, and other false positives count in both parts.
+    examples (Sequence[Example]): The gold docs, and the predicted docs.
+    known (Optional[KnownEntities]): The entities of the training corpus.
 
     A part, or a label in it, without gold entities has no scores.
     """
 
     overall: Scores
     masked: Mapping[str, Scores]
+    examples: Sequence[Example] = field(default=(), repr=False, compare=False)
+    known: Optional[KnownEntities] = field(default=None, repr=False, compare=False)
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the scores of all entities and of parts, and those of the labels of each."""
+        parts = {"all": self.overall, **self.masked}
+        yield _table("Entities", parts)
+        for name, scores in parts.items():
+            yield _table(f"Labels: {name}", scores.per_label)
+
+    def notes(self) -> list[str]:
+        """Say what the parts are."""
+        return [
+            "Seen: the training corpus has the entity. A false positive counts in both parts, "
+            "unless it touches an entity of the other part."
+        ] * bool(self.masked)
+
+    def side_by_side(self) -> list[list[list[Piece]]]:
+        """Return the first docs, each cut twice: with gold and with predicted entities."""
+        return [side_by_side(each.reference, each.predicted) for each in self.examples[:_SHOWN]]
+
+    def page(self) -> str:
+        """Return an HTML page: the scores, and gold beside predicted entities of the first docs."""
+        return render("evaluation_page.html", result=self, title="Entities")
+
+    def masked_docs(self) -> dict[str, list[Doc]]:
+        """Return the gold docs of each part, with the entities of the other part masked."""
+        if self.known is None:
+            return {}
+        parts = masked_parts(self.examples, self.known)
+        return {name: [example.reference for example in of_part] for name, of_part in parts.items()}
+
+
+def _table(title: str, by_name: Mapping[str, Scores]) -> Table:
+    rows = []
+    for name, scores in by_name.items():
+        prf = (scores.p, scores.r, scores.f)
+        percents = ("-" if value is None else f"{100 * value:.2f}" for value in prf)
+        rows.append((name, f"{scores.entities:,}", *percents))
+    return Table(title, ("", "gold", "P", "R", "F1"), rows)
+
+
+def evaluate(
+    nlp: Union[Language, str, Path],
+    docs: Union[str, Path, Iterable[Doc]],
+    train: Union[str, Path, Iterable[Doc], None] = None,
+    *,
+    matching: Matching = VERBATIM,
+    progress: Progress = no_progress,
+) -> Evaluation:
+    """Score the entities that a pipeline predicts: all, and with `train` seen and unseen entities.
+
+    An entity is seen if the training corpus has an entity with the same text. When seen entities
+    are scored, unseen entities count as missing annotation, and the other way round. Other false
+    positives count in both parts. Tokens without gold annotation are ignored.
+
+    nlp (Union[Language, str, Path]): The pipeline, or its name or path.
+    docs (Union[str, Path, Iterable[Doc]]): Gold docs: a .spacy file, a folder of them, or docs,
+        which are tokenized again, as in training.
+    train (Optional): The corpus that the pipeline was trained on, as `docs`.
+    matching (Matching): How entities are compared with the training corpus.
+
+    Raises ValueError if the pipeline assigns no entities, or if a corpus has none, and OSError if
+    there's no corpus.
+    """
+    if train is None and matching != VERBATIM:
+        raise ValueError("How entities are compared is for train. Give train, or no matching.")
+    nlp, known = loaded(nlp), None
+    if isinstance(train, (str, Path)):
+        known = read_known_entities(train, nlp.vocab, matching)
+    elif train is not None:
+        known = known_entities(train, matching)
+    given = read_docs(docs, nlp.vocab) if isinstance(docs, (str, Path)) else docs
+    examples = list(Corpus("").make_examples(nlp, given))
+    for batch in progress(list(minibatch(examples, _BATCH)), desc="Predicting"):
+        predict(nlp, batch)
+    return evaluate_entities(examples, known)
 
 
 def read_known_entities(
@@ -156,26 +246,35 @@ def annotate(nlp: Language, examples: Sequence[Example]) -> None:
         example.predicted = doc
 
 
-def evaluate_entities(examples: Sequence[Example], known: KnownEntities) -> Evaluation:
+def evaluate_entities(
+    examples: Sequence[Example], known: Optional[KnownEntities] = None
+) -> Evaluation:
     """Score predicted entities: all, seen and unseen entities.
 
     Tokens whose gold annotation is missing are ignored.
 
     examples (Sequence[Example]): Predicted and gold docs.
-    known (KnownEntities): The entities of the training corpus.
+    known (Optional[KnownEntities]): The entities of the training corpus.
 
     Raises ValueError if no doc has gold annotation of entities.
     """
-    if not any(example.y.has_annotation("ENT_IOB") for example in examples):
+    check_annotated([example.y for example in examples])
+    parts = score_parts(examples, known) if known else {}
+    return Evaluation(score(examples), parts, examples, known)
+
+
+def check_annotated(docs: Sequence[Doc]) -> None:
+    """Raise ValueError if no doc has gold annotation of entities, and name what there is."""
+    if not any(doc.has_annotation("ENT_IOB") for doc in docs):
+        others = sum(map(other_annotation, docs), Counter())
         raise ValueError(
-            f"The corpus to evaluate on has {len(examples)} documents, but none with annotation of "
-            "entities. Evaluate on a corpus with gold entities."
+            f"The corpus has {len(docs)} documents, but none with annotation of entities. Give a "
+            f"corpus with gold entities. {name_other(others)}".strip()
         )
-    return Evaluation(overall=score(examples), masked=score_parts(examples, known))
 
 
 def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Scores]:
-    """Score "seen" and "unseen" entities in the report's way only.
+    """Score "seen" and "unseen" entities in the paper's way only.
 
     A part without gold entities has no scores.
     """
@@ -196,14 +295,27 @@ def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str,
 
 def score(examples: Iterable[Example]) -> Scores:
     """Score predicted entities as spaCy does, and count the gold entities."""
-    examples = list(examples)
-    prf = get_ner_prf(examples)
-    golds = Counter(ent.label_ for example in examples for ent in example.y.ents)
-    per_label = {
-        label: Scores(golds[label], **values)
-        for label, values in sorted((prf["ents_per_type"] or {}).items())
-    }
-    return Scores(golds.total(), prf["ents_p"], prf["ents_r"], prf["ents_f"], per_label)
+    per_label: defaultdict[str, PRFScore] = defaultdict(PRFScore)
+    for example in examples:
+        for ent in example.predicted.ents:
+            per_label[ent.label_]  # also if no token of it has gold annotation
+        for kind, gold, predicted in match(example.reference, example.predicted):
+            if gold and kind == "right":
+                per_label[gold.label].tp += 1
+                continue
+            if gold:
+                per_label[gold.label].fn += 1
+            if predicted:
+                per_label[predicted.label].fp += 1
+    of_labels = {label: _scores(per_label[label]) for label in sorted(per_label)}
+    return _scores(sum(per_label.values(), PRFScore()), of_labels)
+
+
+def _scores(prf: PRFScore, per_label: Mapping[str, Scores] = MappingProxyType({})) -> Scores:
+    gold = prf.tp + prf.fn
+    if not len(prf):
+        return Scores(gold)
+    return Scores(gold, prf.precision, prf.recall, prf.fscore, dict(per_label))
 
 
 def _score_part(examples: Iterable[Example]) -> Scores:
@@ -227,7 +339,7 @@ def make_seen_unseen_scorer_v1(
     """Make the scorer that adds scores of seen and unseen entities to spacy.ner_scorer.v1.
 
     An entity is seen if the training corpus has an entity with the same text. When one part is
-    scored, entities of the other part count as missing annotation, as in the report "Multi hash
+    scored, entities of the other part count as missing annotation, as in the paper "Multi hash
     embeddings in spaCy" (section 4.2), so false positives count in both parts.
 
     The scores are ents_seen_p, ents_seen_r, ents_seen_f, ents_seen_per_type and the same with

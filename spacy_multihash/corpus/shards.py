@@ -10,8 +10,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus
 
+from ..common.lines import BadLines, read_lines, skipping
 from .read import docs_of, open_doc_bin, tokens_of
-from .texts import BadLines, other_keys, read_json_lines, read_lines, skipping, text_of
+from .texts import other_keys, read_json_lines, text_of
 
 DOCS = ".spacy"
 JSON_LINES = ".jsonl"

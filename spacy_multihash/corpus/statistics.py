@@ -1,51 +1,53 @@
-"""Statistics of a corpus, as in the appendix of the report "Multi hash embeddings in spaCy".
+"""Statistics of a corpus, as in the appendix of the paper "Multi hash embeddings in spaCy".
 
-Table 4 of the report counts the distinct values of attributes, Table 5 documents, tokens and
+Table 4 of the paper counts the distinct values of attributes, Table 5 documents, tokens and
 entities, and Table 6 seen and unseen entities.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import Optional
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Protocol, Union
 
 import numpy
-from spacy.attrs import ENT_IOB, IDS, IS_SPACE, ORTH, SENT_START
+import spacy
+from spacy.attrs import ENT_IOB, ENT_TYPE, IDS, IS_SPACE, ORTH, SENT_START
+from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.util import import_file
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
-from ..common.types import Counts, DocLike
+from ..common.lines import INVISIBLE, clean
+from ..common.progress import Progress, no_progress
+from ..common.result import Result, Table
 from ..embed.features import Feature, parse_feature
+from ..vectors.files import load_vectors
+from .annotation import name_other, other_annotation
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
 from .read import text_labels
+from .shards import DOCS, ending_of, list_shards, read_shard
+from .symbols import count_symbols
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 # Parts of a corpus are distant if a quarter of it is between them, and near within a tenth.
 DISTANT, NEAR, PARTS = 0.25, 0.1, 10
+# More seen entities than distant parts of train have are worth a warning, if there are enough.
+LEAK, ENOUGH = 0.1, 30
+SHOWN_LABELS = 20  # in tables
 _REPEATED = 20  # entities, to tell whether the order means anything
 _SHUFFLED = 0.3  # the share of near repeats; 0.19 by chance
-_MAX_TOKENS = 10**6  # to read for repeats
+_MAX_TOKENS = 10**6  # to read for repeats and contradictions
+_MAX_STRINGS = 10**6  # in a vocab, before it's made anew
 
-
-def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
-    """Count the symbols of docs, in one pass.
-
-    docs (Iterable[DocLike]): The docs.
-    attrs (Mapping[str, int]): Name and id of each attribute.
-    RETURNS (Counts): How often each id occurs, for each attribute.
-    """
-    counts: Counts = {name: Counter() for name in attrs}
-    columns = list(attrs.values())
-    for doc in docs if columns else ():
-        ids = doc.to_array(columns).reshape((-1, len(columns)))  # (N, A) uint64
-        for name, column in zip(attrs, ids.T, strict=True):
-            counts[name].update(column.tolist())
-    return counts
+Corpus = Union[str, Path, Iterable[Doc]]
 
 
 def has_vectors(vectors: Vectors, keys: numpy.ndarray) -> numpy.ndarray:
@@ -73,6 +75,9 @@ class SplitCounts:
     cats (Counter[str]): The docs with each label of whole texts.
     missing (int): Tokens without annotation of entities.
     docstart (int): Tokens -DOCSTART-.
+    denied (Counter[str]): The docs that each label of whole texts doesn't apply to.
+    several (int): The docs with labels of whole texts, but not with one that applies.
+    others (Counter[str]): Annotation that isn't read, as `other_annotation` counts it.
     sentences (Counter[int]): The sentences, by a hash of 64 bits.
     sentence_tokens (Counter[int]): The tokens in all occurrences of a sentence.
     num_sentences (int): The number of sentences.
@@ -86,6 +91,9 @@ class SplitCounts:
     cats: Counter[str] = field(default_factory=Counter)
     missing: int = 0
     docstart: int = 0
+    denied: Counter[str] = field(default_factory=Counter)
+    several: int = 0
+    others: Counter[str] = field(default_factory=Counter)
     sentences: Counter[int] = field(default_factory=Counter)
     sentence_tokens: Counter[int] = field(default_factory=Counter)
     num_sentences: int = 0
@@ -94,6 +102,29 @@ class SplitCounts:
         """Add the counts of other docs."""
         names = [each.name for each in fields(self)]
         return SplitCounts(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    @property
+    def docs(self) -> int:
+        """The number of docs."""
+        return self.doc_lens.total()
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
+        return _sum(self.doc_lens)
+
+    def add(self, doc: Doc, matching: Matching = VERBATIM) -> None:
+        """Count a doc, without its words and sentences."""
+        ents, cats = doc.ents, text_labels(doc.cats)
+        self.doc_lens[len(doc)] += 1
+        self.ent_lens.update(map(len, ents))
+        self.labels.update(ent.label_ for ent in ents)
+        self.entities.update(map(matching.key, ents))
+        self.cats.update(cats)
+        self.denied.update(doc.cats.keys() - cats)
+        self.several += bool(doc.cats) and len(cats) != 1
+        self.others.update(other_annotation(doc))
+        self.missing += int((doc.to_array([ENT_IOB]) == 0).sum())
 
     def count_sentences(
         self,
@@ -141,15 +172,9 @@ def count_split(
                 "The docs of a corpus must share the vocab that computes their attributes, but "
                 f"one has another vocab: {doc!r:.50}. Read them with read_docs(path, vocab)."
             )
-        ents = doc.ents
-        counts.doc_lens[len(doc)] += 1
-        counts.ent_lens.update(map(len, ents))
-        counts.labels.update(ent.label_ for ent in ents)
-        counts.entities.update(map(matching.key, ents))
-        counts.cats.update(text_labels(doc.cats))
-        orths, ent_iobs, spaces, marks = doc.to_array([ORTH, ENT_IOB, IS_SPACE, SENT_START]).T
+        counts.add(doc, matching)
+        orths, spaces, marks = doc.to_array([ORTH, IS_SPACE, SENT_START]).T
         words.update(orths.tolist())
-        counts.missing += int((ent_iobs == 0).sum())
         counts.docstart += int((orths == vocab.strings[DOCSTART]).sum())
         counts.count_sentences(orths, spaces, marks, wanted)
     counts.words.update({vocab.strings[word]: count for word, count in words.items()})
@@ -188,6 +213,11 @@ class SplitStats:
     missing (int): Tokens without annotation of entities. They aren't part of any entity.
     cats (Mapping[str, int]): The number of docs with each label of whole texts.
     docstart (int): Tokens -DOCSTART-, which separate documents and aren't words.
+    denied (Mapping[str, int]): The number of docs that each label doesn't apply to. Labels that
+        aren't in doc.cats are unknown.
+    several (int): The docs with labels of whole texts, but not with one that applies.
+    others (Mapping[str, int]): Annotation that isn't read, such as of doc.spans.
+    invisible (Mapping[str, int]): Tokens that have characters that can't be seen.
     """
 
     docs: int
@@ -205,6 +235,15 @@ class SplitStats:
     missing: int
     cats: Mapping[str, int]
     docstart: int
+    denied: Mapping[str, int]
+    several: int
+    others: Mapping[str, int]
+    invisible: Mapping[str, int]
+
+    @property
+    def is_of_texts(self) -> bool:
+        """Whether the split has no annotation of entities."""
+        return bool(self.cats or self.tokens) and self.missing == self.tokens
 
 
 @dataclass(frozen=True)
@@ -251,8 +290,41 @@ class Repeats:
         return _ratio(distant, mentions)
 
 
+class Contradiction(NamedTuple):
+    """A text that occurs again with other annotation: its beginning, and both places."""
+
+    text: str
+    first: str
+    again: str
+
+
+class Contradictions:
+    """Finds equal texts with different annotation, and keeps the first annotation of each."""
+
+    def __init__(self) -> None:
+        """Begin without texts."""
+        self._first: dict[bytes, tuple[numpy.ndarray, dict[str, float], str]] = {}
+
+    def add(self, doc: Doc, place: str) -> Optional[Contradiction]:
+        """Return how a doc contradicts an earlier one. Missing annotation contradicts nothing.
+
+        place (str): Names the doc.
+        """
+        values = doc.to_array([ORTH, ENT_IOB, ENT_TYPE, IS_SPACE])
+        orths, iob, types, _ = values[values[:, 3] == 0].T
+        if not len(orths):
+            return None
+        tags = numpy.stack([iob, types], axis=1).astype("uint32")
+        key = blake2b(orths.tobytes(), digest_size=12).digest()
+        former, cats, first = self._first.setdefault(key, (tags, dict(doc.cats), place))
+        known = (former[:, 0] != 0) & (tags[:, 0] != 0)
+        differ = (former[known] != tags[known]).any()
+        differ |= any(cats[label] != doc.cats[label] for label in cats.keys() & doc.cats.keys())
+        return Contradiction(doc.text[:60].strip(), first, place) if differ else None
+
+
 @dataclass(frozen=True)
-class CorpusStats:
+class CorpusStats(Result):
     """Statistics of a corpus.
 
     splits (Mapping[str, SplitStats]): The splits by name, "train" first.
@@ -261,6 +333,9 @@ class CorpusStats:
     lang (str): The language of the vocab that computed the attributes.
     repeats (Optional[Repeats]): How far away the entities of "train" are repeated, if the docs were
         read in order.
+    contradictions (Sequence[Contradiction]): Equal texts with different annotation, in the first
+        million tokens of each split.
+    not_counted (Sequence[str]): Files beside .spacy files.
     """
 
     splits: Mapping[str, SplitStats]
@@ -268,6 +343,192 @@ class CorpusStats:
     matching: Matching
     lang: str
     repeats: Optional[Repeats] = None
+    contradictions: Sequence[Contradiction] = ()
+    not_counted: Sequence[str] = ()
+
+    @property
+    def has_entities(self) -> bool:
+        """Whether any split has annotation of entities."""
+        return not all(split.is_of_texts for split in self.splits.values())
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables: splits, labels of texts, attributes, and seen entities."""
+        splits, header = list(self.splits.values()), ("", *self.splits)
+
+        def row(name: str, key: str, spec: str = ",") -> tuple[str, ...]:
+            values = [getattr(split, key) for split in splits]
+            return name, *("-" if value is None else format(value, spec) for value in values)
+
+        rows = [row("documents", "docs"), row("tokens", "tokens")]
+        if self.has_entities:
+            rows += [
+                ("labels", *(f"{len(split.labels):,}" for split in splits)),
+                row("entities", "entities"),
+                row("entities per document", "ents_per_doc", ",.2f"),
+            ]
+        rows += [
+            row("mean document length", "mean_doc_len", ",.2f"),
+            row("longest document", "max_doc_len"),
+        ]
+        if self.has_entities:
+            rows += [
+                row("mean entity length", "mean_ent_len", ",.2f"),
+                row("longest entity", "max_ent_len"),
+            ]
+        rows.append(row("vocabulary", "vocab"))
+        if unknown := [split.unknown for split in splits if split.unknown]:
+            rows += [
+                ("unknown words", *(f"{u.words:,}" for u in unknown)),
+                ("  % of vocabulary", *(_percent(u.word_share) for u in unknown)),
+                ("unknown tokens", *(f"{u.tokens:,}" for u in unknown)),
+                ("  % of tokens", *(_percent(u.token_share) for u in unknown)),
+            ]
+        yield Table("Corpus", header, rows)
+        yield Table("Texts that have each label", header, label_rows([s.cats for s in splits]))
+        attrs = [
+            (name, *(f"{split.attrs[name]:,}" for split in splits)) for name in splits[0].attrs
+        ]
+        yield Table("Distinct values of attributes", header, attrs)
+        if self.has_entities:
+            seen = [
+                (
+                    name,
+                    *(f"{n:,}" for n in (s.seen + s.unseen, s.seen, s.unseen)),
+                    _percent(s.seen_share),
+                )
+                for name, s in self.seen.items()
+            ]
+            yield Table(
+                "Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), seen
+            )
+
+    def notes(self) -> Iterator[str]:
+        """Yield what the numbers mean, and the warnings."""
+        yield (
+            "Lengths are in tokens. The vocabulary is all distinct words, as they are written. A "
+            f"vocab of the language '{self.lang}' computes the attributes of each word."
+        )
+        if any(split.unknown for split in self.splits.values()):
+            yield "Unknown words and tokens have no vector."
+        if self.has_entities and self.seen:
+            case = "in any case" if self.matching.ignore_case else "in the same case"
+            label = "with the same label" if self.matching.match_label else "whatever its label"
+            yield f"Seen: an entity of the training corpus has the same text, {case}, {label}."
+            if self.repeats and (distant := self.repeats.distant_share) is not None:
+                yield (
+                    f"Distant parts of train share {_percent(distant)} % of their entities: expect "
+                    "about as many seen entities in new texts."
+                )
+        yield from (f"Warning: {warning}" for warning in self.warnings())
+
+    def warnings(self) -> list[str]:
+        """List likely problems of the corpus that `spacy debug data` doesn't report."""
+        warnings, splits = [], self.splits.items()
+        if self.not_counted:
+            some = ", ".join(self.not_counted[:3])
+            more = len(self.not_counted) - 3
+            warnings.append(
+                f"Not counted, as there are {DOCS} files beside them: {some}"
+                + (f", and {more:,} more" if more > 0 else "")
+            )
+        bare = {n: s for n, s in splits if s.is_of_texts and not (s.cats or s.denied)}
+        if names := [name for name, split in bare.items() if not split.others]:
+            warnings.append(
+                f"No annotations in {', '.join(names)}: only texts are counted. To keep "
+                "annotations of .jsonl, .csv and CoNLL files, use: python -m spacy multihash "
+                "convert"
+            )
+        for name, split in splits:
+            warnings += _warnings_of(name, split)
+        names = sorted({name for _, split in splits for name in (*split.labels, *split.cats)})
+        cases = Counter(clean(name).lower() for name in names)
+        if same := [name for name in names if cases[clean(name).lower()] > 1]:
+            warnings.append(
+                f"Labels that differ only in case, or in what can't be seen: "
+                f"{', '.join(sorted(map(_shown, same), key=str.lower))}"
+            )
+        if self.contradictions:
+            one = self.contradictions[0]
+            warnings.append(
+                f"Texts that occur again with other annotation: {len(self.contradictions):,}, such "
+                f"as {one.text!r} ({one.first}; {one.again}). Each copy teaches that the others "
+                "are wrong: merge or correct them."
+            )
+        distant = self.repeats.distant_share if self.repeats else None
+        for name, seen in self.seen.items():
+            warnings += _leaks(name, seen, distant)
+        return warnings
+
+
+def _warnings_of(name: str, split: SplitStats) -> Iterator[str]:
+    """Yield likely problems of a split."""
+    if split.docstart:
+        yield (
+            f"Tokens {DOCSTART} in {name}: {split.docstart:,}. They separate documents and are "
+            "no words. Convert the file with: python -m spacy multihash convert"
+        )
+    if split.missing and not split.is_of_texts:
+        yield (
+            f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
+            "tokens. Training and scores ignore them."
+        )
+    if not (split.entities or split.cats or split.denied) and not split.is_of_texts:
+        yield (
+            f"No entities in {name}: all tokens are annotated as outside of entities. Exports of "
+            "annotation tools leave out layers of your own."
+        )
+    if split.others and not split.entities:
+        yield f"{name}: {name_other(split.others)}"
+    if split.cats and split.several and not split.denied:
+        yield (
+            f"No text of {name} has the value 0 for any label. Labels that aren't in doc.cats are "
+            "unknown, so that training can't learn when a label doesn't apply. Set them to 0."
+        )
+    if len({*split.cats, *split.denied}) == 1 and not split.denied:
+        yield f"All texts of {name} have the label {[*split.cats][0]}: there's nothing to learn."
+    if split.invisible:
+        words = ", ".join(map(_shown, [*split.invisible][:3]))
+        yield (
+            f"Tokens with invisible characters in {name}: {sum(split.invisible.values()):,}, such "
+            f"as {words}. They are other words than without. Remove the characters."
+        )
+
+
+def _leaks(name: str, seen: SeenStats, distant: Optional[float]) -> Iterator[str]:
+    """Yield what a split has in common with train, and new texts haven't."""
+    seen_share = seen.seen_share or 0.0
+    is_enough = seen.seen + seen.unseen >= ENOUGH
+    if is_enough and distant is not None and seen_share > distant + LEAK:
+        yield (
+            f"Entities of {name} that are in train: {_percent(seen_share)} %. Distant "
+            f"parts of train share {_percent(distant)} %. So {name} has texts related to those "
+            "of train, such as texts of the same document, and its own F1 is too high for new "
+            "texts."
+        )
+    if seen.sentences_in_train:
+        share = _percent(seen.sentences_in_train / seen.sentences)
+        yield (
+            f"Sentences of {name} that are in train word for word: "
+            f"{seen.sentences_in_train:,} of {seen.sentences:,} ({share} %), with "
+            f"{_percent(seen.tokens_in_train)} % of the tokens. Models may memorize them."
+        )
+
+
+def _shown(word: str) -> str:
+    return repr(word) if INVISIBLE.search(word) else word
+
+
+def label_rows(counters: Sequence[Mapping[str, int]]) -> list[tuple[str, ...]]:
+    """Return a row of counts for each label, the most frequent ones if there are many."""
+    totals: Counter[str] = sum(map(Counter, counters), Counter())
+    labels = sorted(totals)
+    if len(labels) > SHOWN_LABELS:
+        labels = [label for label, _ in totals.most_common(SHOWN_LABELS)]
+    rows = [(f"  {label}", *(f"{c.get(label, 0):,}" for c in counters)) for label in labels]
+    if more := len(totals) - len(labels):
+        rest = (sum(c.values()) - sum(c.get(label, 0) for label in labels) for c in counters)
+        rows.append((f"  {more:,} other labels", *(f"{number:,}" for number in rest)))
+    return rows
 
 
 def find_repeats(docs: Iterable[Doc], matching: Matching = VERBATIM) -> Repeats:
@@ -300,35 +561,168 @@ def find_repeats(docs: Iterable[Doc], matching: Matching = VERBATIM) -> Repeats:
     )
 
 
-def describe_corpus(
-    train: Iterable[Doc],
-    others: Mapping[str, Iterable[Doc]],
-    vocab: Vocab,
+class Pool(Protocol):
+    """Calls a function on many items, maybe in other processes, as `scale.workers.Workers`."""
+
+    def imap(
+        self, function: Callable[[Path], Any], items: Sequence[Path], *, names: Sequence[str]
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the index of each item and its result, as they finish."""
+
+
+def corpus_stats(
+    train: Corpus,
+    dev: Optional[Corpus] = None,
+    test: Optional[Corpus] = None,
     *,
+    lang: Optional[str] = None,
+    vectors: Union[str, Path, Vocab, None] = None,
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
+    workers: Optional[Pool] = None,
+    code: Optional[Path] = None,
+    progress: Progress = no_progress,
 ) -> CorpusStats:
     """Count docs, entities, words and attributes of a corpus.
 
-    Reads the docs once, and `train` last. Attributes of words come from `vocab`, even if a doc has
-    another value.
-
-    train (Iterable[Doc]): The docs of the training corpus, with gold entities.
-    others (Mapping[str, Iterable[Doc]]): The docs of other splits, by name.
-    vocab (Vocab): The vocab of the docs. If it has vectors, words without a vector are
-        counted.
+    train, dev, test (Corpus): Docs with gold annotation; or a .spacy, .jsonl or .txt file, or a
+        folder of them. Docs of all splits share a vocab.
+    lang (Optional[str]): The language of the vocab that computes the attributes. None: the language
+        of the docs or the vectors, or xx.
+    vectors (Optional): A vocab with vectors, or a pipeline's name or path, to count words without a
+        vector.
     attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
         and character n-grams, such as ORTH[:2] and LOWER{3,5}.
     matching (Matching): How to compare entities.
+    workers (Optional[Pool]): Count files in other processes. None: in this one.
+    code (Optional[Path]): Python file that other processes import for `lang`.
     RETURNS (CorpusStats): Statistics of all splits.
 
-    Raises ValueError for other attributes, for a doc of another vocab, or if the training corpus
-    has no docs.
+    Raises ImportError, OSError or ValueError if something can't be read, for other attributes, or
+    for docs of another vocab.
     """
-    attrs = list(word_attrs(attrs, vocab))  # raises before the corpus is read
-    counted = {name: count_split(docs, vocab, matching) for name, docs in others.items()}
-    counts = count_split(train, vocab, matching, sentences_of(counted.values()))
-    return describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
+    given = {"train": train, "dev": dev, "test": test}
+    corpora: dict[str, Union[_Files, list[Doc]]] = {
+        name: _Files.of(Path(one)) if isinstance(one, (str, Path)) else list(one)
+        for name, one in given.items()
+        if one is not None
+    }
+    docs = [doc for one in corpora.values() if isinstance(one, list) for doc in one]
+    source = load_vectors(vectors) if isinstance(vectors, (str, Path)) else vectors
+    if docs and lang not in (None, docs[0].vocab.lang):
+        raise ValueError(
+            f"lang is for files, and these docs have the language {docs[0].vocab.lang}."
+        )
+    named = source if source is not None else docs[0].vocab if docs else None
+    lang = lang or (named.lang if named is not None else "") or "xx"
+    vocab = docs[0].vocab if docs else spacy.blank(lang).vocab
+    if source is not None:
+        vocab.vectors = source.vectors
+    attrs = list(word_attrs(attrs, vocab))  # raises before a corpus is read
+
+    def count(name: str, wanted: Optional[AbstractSet[int]] = None) -> SplitCounts:
+        corpus = corpora[name]
+        if isinstance(corpus, list):
+            return count_split(corpus, vocab, matching, wanted)
+        function = partial(_count_file, lang, code, matching, wanted)
+        return corpus.count(function, workers, progress)
+
+    counted = {name: count(name) for name in corpora if name != "train"}
+    counts = count("train", sentences_of(counted.values()))
+    stats = describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
+    reread = {
+        name: corpus if isinstance(corpus, list) else corpus.docs(spacy.blank(lang))
+        for name, corpus in corpora.items()
+    }
+    seen, contradictions = Contradictions(), list[Contradiction]()
+
+    def watched(name: str) -> Iterator[Doc]:
+        length = 0
+        for number, doc in enumerate(reread[name], start=1):
+            if found := seen.add(doc, f"{name}, document {number}"):
+                contradictions.append(found)
+            yield doc
+            length += len(doc)
+            if length >= _MAX_TOKENS:
+                break
+
+    repeats = find_repeats(watched("train"), matching)
+    for name in counted:
+        deque(watched(name), maxlen=0)
+    not_counted = [x for one in corpora.values() if isinstance(one, _Files) for x in one.others]
+    return replace(stats, repeats=repeats, contradictions=contradictions, not_counted=not_counted)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a corpus, in order, with their names for messages, and files beside them."""
+
+    path: Path
+    paths: Sequence[Path]
+    names: Sequence[str]
+    others: Sequence[str]
+
+    @classmethod
+    def of(cls, path: Path) -> "_Files":
+        """List the files of a folder, or one file. If a folder has .spacy files, only these."""
+        shards, _ = list_shards(path)
+        docs = [shard for shard in shards if ending_of(shard) == DOCS]
+        others = [str(shard) for shard in shards if docs and ending_of(shard) != DOCS]
+        chosen = docs or shards
+        # Other processes may run in other folders.
+        return cls(path, [shard.absolute() for shard in chosen], [*map(str, chosen)], others)
+
+    def docs(self, nlp: Language) -> Iterator[Doc]:
+        """Read the docs of all files."""
+        return chain.from_iterable(read_shard(path, nlp) for path in self.paths)
+
+    def count(
+        self,
+        function: Callable[[Path], SplitCounts],
+        workers: Optional[Pool],
+        progress: Progress,
+    ) -> SplitCounts:
+        """Count all files, in order. Raises ValueError if there are no docs."""
+        if workers is None:
+            found: Iterable[tuple[int, SplitCounts]] = enumerate(map(function, self.paths))
+        else:
+            found = workers.imap(function, self.paths, names=self.names)
+        results: dict[int, SplitCounts] = {}
+        total, done = SplitCounts(), 0
+        for i, counts in progress(found, desc="Counting", total=len(self.paths), unit=" shards"):
+            results[i] = counts
+            while done in results:
+                total += results.pop(done)
+                done += 1
+        if not total.doc_lens:
+            raise ValueError(f"The corpus at {self.path} has no documents. Check the path.")
+        return total
+
+
+def _count_file(
+    lang: str,
+    code: Optional[Path],
+    matching: Matching,
+    wanted: Optional[AbstractSet[int]],
+    path: Path,
+) -> SplitCounts:
+    nlp = _blank(lang, code)
+    if len(nlp.vocab.strings) > _MAX_STRINGS:
+        _blank.cache_clear()
+        nlp = _blank(lang, code)
+    return count_split(read_shard(path, nlp), nlp.vocab, matching, wanted)
+
+
+@lru_cache(maxsize=1)
+def _blank(lang: str, code: Optional[Path]) -> Language:
+    """Make a blank pipeline, once in each process."""
+    try:
+        return spacy.blank(lang)
+    except ImportError:
+        if code is None:
+            raise
+        import_file("python_code", code)
+        return spacy.blank(lang)
 
 
 def describe_counts(
@@ -344,7 +738,7 @@ def describe_counts(
     train, others (SplitCounts): Counts from `count_split`, with the same matching. `train` needs
         the counts of all sentences in `others`.
 
-    Raises the errors of `describe_corpus`.
+    Raises ValueError for other attributes, or if the training corpus has no docs.
     """
     found = word_attrs(attrs, vocab)
     if not train.doc_lens:
@@ -421,6 +815,10 @@ def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr
         missing=counts.missing,
         cats=dict(sorted(counts.cats.items())),
         docstart=counts.docstart,
+        denied=dict(sorted(counts.denied.items())),
+        several=counts.several,
+        others=dict(sorted(counts.others.items())),
+        invisible={word: n for word, n in counts.words.items() if INVISIBLE.search(word)},
     )
 
 
@@ -459,63 +857,5 @@ def _ratio(part: int, whole: int) -> Optional[float]:
     return part / whole if whole else None
 
 
-# Warnings
-
-
-# More seen entities than distant parts of train have are worth a warning, if there are enough.
-LEAK, ENOUGH = 0.1, 30
-
-
-def is_of_texts(split: SplitStats) -> bool:
-    """Return whether a split has no annotation of entities."""
-    return bool(split.cats or split.tokens) and split.missing == split.tokens
-
-
-def find_warnings(stats: CorpusStats) -> list[str]:
-    """List likely problems of a corpus that `spacy debug data` doesn't report."""
-    warnings, splits = [], stats.splits.items()
-    if bare := [name for name, split in splits if is_of_texts(split) and not split.cats]:
-        warnings.append(
-            f"No annotations in {', '.join(bare)}: only texts are counted. To keep annotations of "
-            ".jsonl, .csv and CoNLL files, use: python -m spacy multihash convert"
-        )
-    for name, split in splits:
-        if split.docstart:
-            warnings.append(
-                f"Tokens {DOCSTART} in {name}: {split.docstart:,}. They separate documents and are "
-                "no words. Convert the file with: python -m spacy multihash convert"
-            )
-        if split.missing and not is_of_texts(split):
-            warnings.append(
-                f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
-                "tokens. Training and scores ignore them."
-            )
-    names = sorted({name for _, split in splits for name in (*split.labels, *split.cats)})
-    cases = Counter(map(str.lower, names))
-    if same := [name for name in names if cases[name.lower()] > 1]:
-        warnings.append(
-            f"Labels that differ only in case: {', '.join(sorted(same, key=str.lower))}"
-        )
-    distant = stats.repeats.distant_share if stats.repeats else None
-    for name, seen in stats.seen.items():
-        seen_share = seen.seen_share or 0.0
-        is_enough = seen.seen + seen.unseen >= ENOUGH
-        if is_enough and distant is not None and seen_share > distant + LEAK:
-            warnings.append(
-                f"Entities of {name} that are in train: {_in_percent(seen_share)} %. Distant "
-                f"parts of train share {_in_percent(distant)} %. So {name} has texts related to "
-                "those of train, such as texts of the same document, and its own F1 is too high "
-                "for new texts."
-            )
-        if seen.sentences_in_train:
-            share = _in_percent(seen.sentences_in_train / seen.sentences)
-            warnings.append(
-                f"Sentences of {name} that are in train word for word: "
-                f"{seen.sentences_in_train:,} of {seen.sentences:,} ({share} %), with "
-                f"{_in_percent(seen.tokens_in_train)} % of the tokens. Models may memorize them."
-            )
-    return warnings
-
-
-def _in_percent(share: Optional[float]) -> str:
+def _percent(share: Optional[float]) -> str:
     return "-" if share is None else f"{100 * share:.1f}"

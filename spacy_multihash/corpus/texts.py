@@ -1,100 +1,38 @@
-"""Text files: their lines, JSON lines and CSV, with offsets of entities or with labels."""
+"""Texts with offsets of entities, or with labels: JSON and CSV."""
 
-import ast
 import csv
-import gzip
 import json
-import warnings
-import zlib
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-ACCEPT = "accept"
-REJECT = "reject"
+from ..common.lines import Account, BadLines, clean, read_lines, skipping
+from .annotation import (
+    ACCEPT,
+    ANSWER,
+    ENTITY_KEYS,
+    GROUP_KEYS,
+    LABEL_KEYS,
+    REJECT,
+    are_entities,
+    suspect_columns,
+    unread_keys,
+)
+
 DELIMITERS = (",", "\t", ";", "|")
-_KEYS = ("spans", "labels", "label", "cats")
-# Only read if they are lists: accepted choices, and entities if no other key has them.
-_ACCEPTED, _ENTITIES = "accept", "entities"
-_ANSWER = "answer"
-# What may name the document that a text is from, in an object, its "meta" or "data", or a header.
-GROUP_KEYS = ("doc_id", "document_id", "article_id", "document", "article", "source")
 _EXAMPLES = (
     '"spans": [{"start": 0, "end": 4, "label": "X"}], "label": [[0, 4, "X"]], "label": "X" or '
     '"cats": {"X": 1}'
 )
 # The maximum length of a CSV field. Python's own limit is too low for many texts.
 _LONGEST_FIELD = 2**31 - 1
-_SHOWN_ERRORS = 5
 
 
-class BadLines:
-    """Collects the errors of a file's lines, to raise them together."""
-
-    def __init__(self) -> None:
-        """Begin with no errors."""
-        self.errors: list[str] = []
-
-    @contextmanager
-    def skipped(self) -> Iterator[None]:
-        """Keep an error that is raised inside."""
-        try:
-            yield
-        except ValueError as error:
-            self.errors.append(str(error))
-
-    def check(self) -> None:
-        """Raise ValueError with the first errors and their number, if any."""
-        shown = self.errors[:_SHOWN_ERRORS]
-        if len(self.errors) > len(shown):
-            shown.append(f"{len(self.errors):,} lines are wrong; these are the first five.")
-        if shown:
-            raise ValueError("\n".join(shown))
-
-
-def skipping(bad: Optional[BadLines]) -> AbstractContextManager[None]:
-    """Keep an error that is raised inside in `bad`, or raise it if `bad` is None."""
-    return bad.skipped() if bad else nullcontext()
-
-
-def read_lines(path: Path, bad: Optional[BadLines] = None) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, plain or .gz.
-
-    bad (Optional[BadLines]): Keeps the errors of lines that aren't UTF-8. None: raise the first.
-
-    Raises ValueError for a line that isn't UTF-8, and for a truncated .gz file.
-    """
-    for number, raw in _read_bytes(path):
-        with skipping(bad):
-            yield number, _decoded(raw, path, number)
-
-
-def _decoded(raw: bytes, path: Path, number: int) -> str:
-    try:
-        # A byte order mark at the start of a file isn't part of its first token.
-        return raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{path}:{number}: expected UTF-8, found byte 0x{raw[error.start]:02x} at "
-            f"position {error.start} of the line. Convert the file to UTF-8."
-        ) from error
-
-
-def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file_:
-        try:
-            for number, raw in enumerate(file_, start=1):
-                yield number, raw
-            if path.suffix == ".gz" and not path.stat().st_size:
-                raise EOFError("it has no bytes, not even those of an empty file")
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(
-                f"{path} is cut off or damaged after line {number} ({error}). Copy it again."
-            ) from error
+# JSON
 
 
 def read_json_lines(
@@ -116,9 +54,107 @@ def read_json_lines(
             yield number, value
 
 
+def json_values(path: Path, bad: BadLines, account: Account) -> Iterator[tuple[range, Any]]:
+    """Yield the values of a file, one a line, or of its arrays, and the lines of each.
+
+    Raises ValueError, with file and line, if arrays or objects of several lines can't be read. The
+    errors of single lines are kept.
+    """
+    lines = read_lines(path, bad, account)
+    number, first = 0, ""
+    for number, first in lines:
+        if first.strip():
+            break
+        account.mark("blank", number)
+    if first.lstrip().startswith("[") or first.strip() == "{":
+        rest = list(lines)
+        text = "\n" * (number - 1) + "\n".join([first, *(line for _, line in rest)])
+        values = _whole(path, text, number, first)
+        if values is not None:
+            account.mark("blank", 1, text.count("\n") + 1)
+            yield from values
+            return
+        lines = iter(rest)
+    for at, line in chain([(number, first)] if first.strip() else [], lines):
+        if not line.strip():
+            account.mark("blank", at)
+            continue
+        with bad.skipped():
+            yield range(at, at + 1), _parsed(path, at, line)
+
+
+def _whole(path: Path, text: str, number: int, first: str) -> Optional[list[tuple[range, Any]]]:
+    """List the values of a text of arrays or objects, or return None if lines may be values.
+
+    number, first: Its first line that isn't blank. Raises ValueError.
+    """
+    try:
+        return list(_stream(text))
+    except (RecursionError, ValueError) as error:
+        if first.strip() not in ("[", "{"):
+            return None
+        at = getattr(error, "lineno", number)
+        shown = text.split("\n")[at - 1]
+        raise _no_object(path, at, shown, f" ({error})") from error
+
+
+def _stream(text: str) -> Iterator[tuple[range, Any]]:
+    """Yield the values of a text, or for each array of them its items. Raises ValueError."""
+    at, line, decoder = _after_blanks(text, 0), 1, json.JSONDecoder(object_pairs_hook=_unique)
+    counted = 0
+
+    def lines_of(start: int, end: int) -> range:
+        nonlocal line, counted
+        line += text.count("\n", counted, start)
+        counted = start
+        return range(line, line + text.count("\n", start, end) + 1)
+
+    while at < len(text):
+        start = at
+        if text[at] != "[":
+            value, at = decoder.raw_decode(text, at)
+            yield lines_of(start, at), value
+        else:
+            items, spans = [], []
+            at = _after_blanks(text, at + 1)
+            while text[at : at + 1] != "]":
+                begin = at
+                value, at = decoder.raw_decode(text, at)
+                items.append(value)
+                spans.append((begin, at))
+                at = _after_blanks(text, at)
+                if text[at : at + 1] == ",":
+                    at = _after_blanks(text, at + 1)
+                    if text[at : at + 1] != "]":
+                        continue
+                if text[at : at + 1] != "]" or text[at - 1] == ",":
+                    raise json.JSONDecodeError("Expecting ',' or ']'", text, at)
+            at += 1
+            if _is_pair(items):
+                yield lines_of(start, at), items
+            else:
+                for item, (begin, end) in zip(items, spans, strict=True):
+                    yield lines_of(begin, end), item
+        at = _after_blanks(text, at)
+
+
+def _after_blanks(text: str, at: int) -> int:
+    match = re.compile(r"[ \t\r\n]*").match(text, at)
+    return match.end() if match else at
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object. Raises ValueError for a key that it has twice."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise ValueError(f"the key {json.dumps(twice)} is there twice")
+    return record
+
+
 def _parsed(path: Path, number: int, text: str) -> Any:  # noqa: ANN401 (any JSON)
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_unique)
     except (RecursionError, ValueError) as error:
         raise _no_object(path, number, text, f" ({error})") from error
 
@@ -140,28 +176,7 @@ def write_json_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
             file_.write(f"{json.dumps(record, separators=(',', ':'))}\n")
 
 
-def read_csv_rows(path: Path, delimiter: str, bad: BadLines) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each row of a CSV file, and the number of its first line.
-
-    Quotes within a quoted field are doubled.
-
-    bad (BadLines): Keeps the errors of rows that aren't CSV, with file and line.
-    """
-    csv.field_size_limit(_LONGEST_FIELD)
-    lines = (f"{line}\n" for _, line in read_lines(path))
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        number = reader.line_num + 1
-        with bad.skipped():
-            try:
-                fields = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                raise ValueError(
-                    f"{path}:{number}: expected CSV, found {error}. Correct the line."
-                ) from error
-            yield number, fields
+# Annotated texts
 
 
 class TextSpan(NamedTuple):
@@ -181,146 +196,221 @@ class TextSpan(NamedTuple):
 class AnnotatedText:
     """A text as read.
 
-    line (int): The number of its first line.
-    cats (Mapping[str, float]): The labels of the whole text, with values from 0 to 1.
-    is_annotated (bool): Whether the file annotates the text, even as empty.
+    lines (range): The numbers of its lines.
+    spans (Optional[Sequence[TextSpan]]): Its entities. None: not annotated.
+    cats (Optional[Mapping[str, float]]): The labels of the whole text, 0 or 1. None: not annotated.
+    is_whole (bool): Whether labels that aren't in `cats` don't apply. If not, they're unknown.
+    tokens (Optional[Sequence[str]]): Its tokens, if the file has them.
     answer (str): The annotator's answer, as Prodigy writes it: "accept" or another.
     group (str): What names the document that the text is from, or "".
+    unread (Sequence[str]): Keys that look like annotation, and aren't read.
+    is_rejected (bool): Whether its only label was rejected.
     """
 
-    line: int
+    lines: range
     text: str
-    spans: Sequence[TextSpan] = ()
-    cats: Mapping[str, float] = field(default_factory=dict)
-    is_annotated: bool = True
+    spans: Optional[Sequence[TextSpan]] = None
+    cats: Optional[Mapping[str, float]] = None
+    is_whole: bool = True
+    tokens: Optional[Sequence[str]] = None
     answer: str = ACCEPT
     group: str = ""
+    unread: Sequence[str] = ()
+    is_rejected: bool = False
+
+    @property
+    def line(self) -> int:
+        """The number of its first line."""
+        return self.lines.start
 
 
-@dataclass(frozen=True)
-class CsvLayout:
-    """The columns of a CSV file.
+@dataclass
+class _Annotation:
+    """The annotation of a text, while it's read."""
 
-    text_column, label_column (str): The names of columns, in the header.
-    label_separator (Optional[str]): Separates the labels of a text, which may have any number of
-        labels. None: each text has one label.
-    """
+    where: str
+    separator: Optional[str] = None
+    spans: Optional[list[TextSpan]] = None
+    cats: Optional[dict[str, float]] = None
+    is_whole: bool = True
+    read: list[str] = field(default_factory=list)
 
-    text_column: str = "text"
-    label_column: str = "label"
-    label_separator: Optional[str] = None
-
-    def find_delimiter(self, header: str) -> Optional[str]:
-        """Return the delimiter that gives a header both columns, or None."""
-        for delimiter in DELIMITERS:
-            if {self.text_column, self.label_column} <= {*_column_names(header.split(delimiter))}:
-                return delimiter
-        return None
-
-
-def group_of(record: Any, key: Optional[str]) -> str:  # noqa: ANN401 (any JSON)
-    """Return what names the document of an object's text, in the object, its "meta" or "data".
-
-    key (Optional[str]): The key that has it. None: the first of GROUP_KEYS.
-    """
-    if not isinstance(record, dict):
-        return ""
-    places = [record, *(record[k] for k in ("meta", "data") if isinstance(record.get(k), dict))]
-    names = GROUP_KEYS if key is None else (key,)
-    found = (place[name] for name in names for place in places if name in place)
-    return next((str(value) for value in found if isinstance(value, (str, int))), "")
-
-
-def read_jsonl(path: Path, group: Optional[str] = None) -> Iterator[AnnotatedText]:
-    """Yield the texts of a file with a JSON object on each line, or a JSON array.
-
-    Entities are "spans", a list of objects as in Prodigy, or "label" or "labels", a list of lists
-    as in doccano, or "entities", a list of either, as in doccano's exports with relations.
-    Labels of the whole text are "cats", an object, or "label" or "labels", a string or a list of
-    strings, or the list "accept" of Prodigy's choices. Exports of Label Studio and training data of
-    spaCy 2 are read, too.
-
-    group (Optional[str]): The key of `group_of`.
-
-    Raises ValueError, with file and line, for anything else.
-    """
-    bad = BadLines()
-    for number, value in json_values(path, bad):
-        with bad.skipped():
-            where = f"{path}:{number}"
-            record = _of_tools(value, where)
-            if not isinstance(record, dict):
-                raise _no_object(path, number, json.dumps(value))
-            text = text_of(record, where)
-            spans: list[TextSpan] = []
-            cats: dict[str, float] = {}
-            keys = _keys_of(record)
-            for key in keys:
-                _annotate(record[key], key, where, spans, cats)
-            answer = str(record.get(_ANSWER, ACCEPT))
-            of = group_of(value, group)
-            yield AnnotatedText(number, text, spans, cats, bool(keys), answer, of)
-    bad.check()
-
-
-def json_values(path: Path, bad: BadLines) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a file, one per line, or the items of its only value."""
-    lines = ((number, line) for number, line in read_lines(path) if line.strip())
-    number, first = next(lines, (1, ""))
-    if first.lstrip().startswith("[") or first.strip() == "{":
-        try:
-            value = _parsed(path, number, "\n".join(line for _, line in read_lines(path)))
-        except ValueError:
-            if first.strip() in ("[", "{"):
-                raise
-        else:
-            yield from ((number, item) for item in _items(value))
-            return
-    for at, line in chain([(number, first)] if first else [], lines):
-        with bad.skipped():
-            value = _parsed(path, at, line)
-            yield from (
-                (at, item) for item in (_items(value) if isinstance(value, dict) else [value])
+    def add_label(self, label: str, share: float = 1.0) -> None:
+        """Add a label of the text. Raises ValueError if it has another value already."""
+        self.cats = {} if self.cats is None else self.cats
+        if self.cats.setdefault(label, share) != share:
+            raise ValueError(
+                f"{self.where}: the label {label!r} is there with 0 and with 1. Correct the line."
             )
 
+    def add_entities(self, value: Any, key: str) -> None:  # noqa: ANN401 (any JSON)
+        """Add a list of entities, unless another key has some."""
+        found = [span for item in value for span in _spans(item, self.where)]
+        if not self.spans or set(found) == set(self.spans):
+            self.spans = found
+            self.read.append(key)
 
-def _items(value: Any) -> list[Any]:  # noqa: ANN401 (any JSON)
-    """List the texts of an array, or of a file of NER Annotator."""
-    if isinstance(value, dict) and isinstance(value.get("classes"), list):
-        value = [item for item in value.get("annotations") or [] if item is not None]
-    return value if isinstance(value, list) and not _is_pair(value) else [value]
+    def add_labels(self, value: Any, key: str) -> None:  # noqa: ANN401 (any JSON)
+        """Add a label, or a list of labels."""
+        if isinstance(value, dict) and isinstance(value.get("choices"), list):
+            value = value["choices"]
+        self.cats = {} if self.cats is None else self.cats
+        items = value if isinstance(value, list) else [value]
+        for item in items:
+            label = _label(item, self.where, key)
+            parts = label.split(self.separator) if self.separator else [label]
+            for part in filter(None, map(clean, parts)):
+                self.add_label(part)
+        self.read.append(key)
+
+
+def read_jsonl(
+    path: Path, bad: BadLines, account: Account, group: Optional[str], separator: Optional[str]
+) -> Iterator[AnnotatedText]:
+    """Yield the texts of a file with a JSON object on each line, or a JSON array.
+
+    `annotation` has the keys that are read. Exports of Prodigy, doccano and Label Studio, docs of
+    spaCy (`Doc.to_json`), and training data of spaCy 2 are read, too.
+
+    group (Optional[str]): The key of `group_of`.
+    separator (Optional[str]): Separates the labels in a string.
+
+    Errors, with file and line, are kept in `bad`.
+    """
+    for lines, value in json_values(path, bad, account):
+        with bad.skipped():
+            yield text_of_json(value, lines, f"{path}:{lines.start}", group, separator)
+
+
+def text_of_json(
+    value: Any,  # noqa: ANN401 (any JSON)
+    lines: range,
+    where: str,
+    group: Optional[str] = None,
+    separator: Optional[str] = None,
+) -> AnnotatedText:
+    """Read the text and the annotation of a JSON value. Raises ValueError with `where`."""
+    record, unread = _of_tools(value, where)
+    if not isinstance(record, dict):
+        raise ValueError(
+            f"{where}: expected a JSON object, found {json.dumps(value)[:80]!r}. Correct the line."
+        )
+    text = text_of(record, where)
+    found = _annotation_of(record, where, separator)
+    # How exports of binary decisions name the label that was accepted or rejected.
+    answer = str(record.get(ANSWER, ACCEPT))
+    is_rejected = answer == REJECT and not found.spans and isinstance(record.get("label"), str)
+    if is_rejected:
+        found.cats = dict.fromkeys(found.cats or (), 0.0)
+        found.is_whole, answer = False, ACCEPT
+    return AnnotatedText(
+        lines,
+        text,
+        found.spans,
+        found.cats,
+        found.is_whole,
+        _tokens_of(record, text, where),
+        answer,
+        group_of(value, group),
+        [*unread, *unread_keys(record, found.read)],
+        is_rejected,
+    )
+
+
+def labels_of(record: Mapping[str, Any], where: str) -> tuple[dict[str, float], list[str]]:
+    """Return the labels of an object's text, and the keys that have them. Raises ValueError."""
+    found = _Annotation(where)
+    _add_labels(record, found)
+    return found.cats or {}, found.read
+
+
+def _annotation_of(record: Mapping[str, Any], where: str, separator: Optional[str]) -> _Annotation:
+    found = _Annotation(where, separator)
+    for key in ENTITY_KEYS:
+        value = record.get(key)
+        if isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
+            found.add_entities(value, key)
+        elif value == []:
+            found.spans = [] if found.spans is None else found.spans
+            found.read.append(key)
+        elif key == "spans" and value is not None and not isinstance(value, dict):
+            _label(value, where, key)  # raises
+    _add_labels(record, found)
+    return found
+
+
+def _add_labels(record: Mapping[str, Any], found: _Annotation) -> None:
+    for key in LABEL_KEYS:
+        value = record.get(key)
+        if key in found.read and value != []:
+            continue
+        if key == "cats" and isinstance(value, dict):
+            for label, share in value.items():
+                found.add_label(clean(label), _share(share, label, found.where))
+            found.cats = found.cats or {}
+            found.is_whole = not value
+            found.read.append(key)
+        elif value is not None and (key != "accept" or isinstance(value, list)):
+            if not are_entities(value):
+                found.add_labels(value, key)
+
+
+def _tokens_of(record: Mapping[str, Any], text: str, where: str) -> Optional[list[str]]:
+    """Return the tokens of a text: words, or objects as Prodigy and spaCy write them."""
+    tokens = record.get("tokens")
+    if not isinstance(tokens, list) or not tokens:
+        return None
+    words = []
+    for token in tokens:
+        if isinstance(token, dict):
+            start, end = token.get("start"), token.get("end")
+            is_placed = isinstance(start, int) and isinstance(end, int)
+            token = token.get("text", text[start:end] if is_placed else None)
+        if not isinstance(token, str):
+            raise ValueError(
+                f'{where}: expected words as "tokens", or objects with "start" and "end", found '
+                f"{str(tokens)[:80]}. Correct the line, or leave them out."
+            )
+        words.append(token)
+    return words
 
 
 def _is_pair(value: Any) -> bool:  # noqa: ANN401 (any JSON)
     """Return whether a value is a text with its annotation, as in training data of spaCy 2."""
-    return isinstance(value, list) and [type(item) for item in value] == [str, dict]
+    return isinstance(value, (list, tuple)) and [type(item) for item in value] == [str, dict]
 
 
-def _of_tools(value: Any, where: str) -> Any:  # noqa: ANN401 (any JSON)
-    """Convert the objects of other tools to Prodigy's."""
+def _of_tools(value: Any, where: str) -> tuple[Any, list[str]]:  # noqa: ANN401 (any JSON)
+    """Convert the objects of other tools to Prodigy's, and name what isn't read of them."""
     if _is_pair(value):
-        return {"text": value[0], **value[1]}
+        return {"text": value[0], **value[1]}, []
     if not isinstance(value, dict):
-        return value
+        return value, []
     if "paragraphs" in value:
         raise ValueError(f"{where}: found training data of spaCy 2. Use spacy convert instead.")
     tasks = value.get("annotations", value.get("completions"))
     if isinstance(value.get("data"), dict) and isinstance(tasks, list):
-        return _of_label_studio(value["data"], tasks, where)
-    if "text" in value and isinstance(tasks, list) and "completions" not in value:
+        return _of_label_studio(value, tasks, where)
+    if "text" in value and isinstance(tasks, list) and are_entities(tasks):
         if any(isinstance(task, dict) and isinstance(task.get("label"), int) for task in tasks):
             raise ValueError(
                 f"{where}: found an old export of doccano, which has numbers in the place of "
                 "labels. Export the project as JSONL with text labels."
             )
-        return {"spans": tasks, **value}
-    return value
+        others = {key: each for key, each in value.items() if key != "annotations"}
+        return {"spans": tasks, **others}, []
+    return value, []
 
 
-def _of_label_studio(data: Mapping[str, Any], tasks: Sequence[Any], where: str) -> dict[str, Any]:
-    """Return the text of a task, with its annotations."""
+def _of_label_studio(
+    value: Mapping[str, Any], tasks: Sequence[Any], where: str
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the text of a task, with its annotations, and name what isn't read."""
+    data = value["data"]
     texts = [text for text in data.values() if isinstance(text, str)]
-    text = data.get("text", texts[0] if len(texts) == 1 else None)
+    record = {"text": data["text"]} if "text" in data else {}
+    if not record and len(texts) == 1:
+        record = {"text": texts[0]}
     tasks = [task for task in tasks if isinstance(task, dict) and not task.get("was_cancelled")]
     results = [task.get("result") for task in tasks]
     if any(not isinstance(result, list) for result in results):
@@ -330,54 +420,20 @@ def _of_label_studio(data: Mapping[str, Any], tasks: Sequence[Any], where: str) 
             f"{where}: found {len(results)} annotations that differ. Export the one that counts."
         )
     if not results:
-        return {"text": text, _ANSWER: "skip"}
+        unread = ["predictions"] if value.get("predictions") else []
+        return {**record, ANSWER: "skip"}, unread
     items = [item for item in results[0] or () if isinstance(item, dict)]
     values = [item["value"] for item in items if isinstance(item.get("value"), dict)]
-    labels = [label for value in values for label in value.get("choices", ())]
-    spans = [value for value in values if "start" in value]
-    return {"text": text, "spans": spans, **({"labels": labels} if labels else {})}
-
-
-def _annotate(
-    value: Any,  # noqa: ANN401 (any JSON)
-    key: str,
-    where: str,
-    spans: list[TextSpan],
-    cats: dict[str, float],
-) -> None:
-    """Add the entities or labels in a field to its text.
-
-    A string is parsed if it's a printed list, or JSON of spans.
-    """
-    value = _printed(value)
-    if key == "cats" and isinstance(value, dict):
-        cats.update({label: _share(share, where) for label, share in value.items()})
-        return
-    if isinstance(value, dict) and isinstance(value.get("choices"), list):
-        value = value["choices"]
-    if key == "cats" or not isinstance(value, list):
-        cats[_label(value, where, key)] = 1.0
-        return
-    for item in value:
-        if isinstance(item, (dict, list, tuple)):
-            spans += _spans(item, where)
-        else:
-            cats[_label(item, where, key)] = 1.0
-
-
-def _printed(value: Any) -> Any:  # noqa: ANN401 (any JSON)
-    """Return the list or object that a string spells out, or else the string."""
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
-        return value
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about the text as Python code
-        for read in (json.loads, ast.literal_eval):
-            try:
-                spelled = read(value.strip())
-            except (MemoryError, RecursionError, SyntaxError, TypeError, ValueError):
-                continue
-            return spelled if isinstance(spelled, (dict, list)) else value
-    return value
+    spans = [each for each in values if "start" in each]
+    choices = [each for each in values if "start" not in each and "choices" in each]
+    others = [
+        str(item.get("type", "result"))
+        for item in items
+        if item.get("value") not in spans and item.get("value") not in choices
+    ]
+    labels = [label for each in choices for label in each["choices"]]
+    annotation: dict[str, Any] = {"spans": spans} if spans or not choices else {}
+    return {**record, **annotation, **({"labels": labels} if choices else {})}, others
 
 
 def text_of(record: Mapping[str, Any], where: str) -> str:
@@ -405,42 +461,44 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
 
 def other_keys(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of an object other than text and annotation, such as "id" and "meta"."""
-    text_and_annotation = {"text", "tokens", *_KEYS, _ACCEPTED, _ENTITIES, _ANSWER}
+    text_and_annotation = {"text", "tokens", *ENTITY_KEYS, *LABEL_KEYS, "ner_tags", ANSWER}
     return {key: value for key, value in record.items() if key not in text_and_annotation}
 
 
-def _keys_of(record: Mapping[str, Any]) -> list[str]:
-    """List the keys of an object that annotate its text."""
-    keys = [key for key in _KEYS if record.get(key) is not None]
-    if isinstance(record.get(_ACCEPTED), list):
-        keys.append(_ACCEPTED)
-    has_entities = any(
-        isinstance(record[key], list) and any(isinstance(x, (dict, list)) for x in record[key])
-        for key in keys
-    )
-    if not has_entities and isinstance(record.get(_ENTITIES), list):
-        keys.append(_ENTITIES)
-    return keys
+def group_of(record: Any, key: Optional[str]) -> str:  # noqa: ANN401 (any JSON)
+    """Return what names the document of an object's text, in the object, its "meta" or "data".
+
+    key (Optional[str]): The key that has it. None: the first of GROUP_KEYS.
+    """
+    if not isinstance(record, dict):
+        return ""
+    places = [record, *(record[k] for k in ("meta", "data") if isinstance(record.get(k), dict))]
+    names = GROUP_KEYS if key is None else (key,)
+    found = (place[name] for name in names for place in places if name in place)
+    return next((str(value) for value in found if isinstance(value, (str, int))), "")
 
 
 def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    if key in ("label", "labels", _ACCEPTED) and (
-        is_number or (isinstance(value, str) and value.strip())
+    if key in ("label", "labels", "accept") and (
+        is_number or (isinstance(value, str) and clean(value))
     ):
-        return str(value).strip()
+        return clean(str(value))
     raise ValueError(
         f'{where}: expected as "{key}" something like {_EXAMPLES}; found {value!r}. '
         "Correct the line."
     )
 
 
-def _share(value: Any, where: str) -> float:  # noqa: ANN401 (any JSON)
-    if isinstance(value, (bool, int, float)) and 0 <= value <= 1:
+def _share(value: Any, label: str, where: str) -> float:  # noqa: ANN401 (any JSON)
+    if isinstance(value, (bool, int, float)) and value in (0, 1):
         return float(value)
+    advice = "Correct the line."
+    if isinstance(value, float) and 0 < value < 1:
+        advice = "spaCy's classifiers learn from 0 and 1 only: round it, or leave the label out."
     raise ValueError(
-        f'{where}: expected true, false or a number from 0 to 1 for each label of "cats", found '
-        f"{value!r}. Correct the line."
+        f'{where}: expected true, false, 0 or 1 for each label of "cats", found {value!r} for '
+        f"{label!r}. {advice}"
     )
 
 
@@ -450,82 +508,200 @@ def _spans(item: Any, where: str) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
     if isinstance(item, dict):
         start, end = (item.get(key, item.get(f"{key}_offset")) for key in ("start", "end"))
         fields = [start, end, item.get("label", item.get("labels"))]
-        text, answer = item.get("text"), str(item.get(_ANSWER, ACCEPT))
-    if len(fields) == 3:
+        text, answer = item.get("text"), str(item.get(ANSWER, ACCEPT))
+    if isinstance(fields, (list, tuple)) and len(fields) == 3:
         start, end, label = fields
         labels = label if isinstance(label, list) and label else [label]
         if (
             all(isinstance(at, int) and not isinstance(at, bool) for at in (start, end))
-            and all(isinstance(label, str) and label.strip() for label in labels)
+            and all(isinstance(label, str) and clean(label) for label in labels)
             and (text is None or isinstance(text, str))
         ):
-            return [TextSpan(start, end, label.strip(), text, answer) for label in labels]
+            return [TextSpan(start, end, clean(label), text, answer) for label in labels]
     raise ValueError(
         f'{where}: expected an entity like {{"start": 0, "end": 4, "label": "X"}} or [0, 4, "X"], '
         f"found {item!r}. Correct the line."
     )
 
 
+# CSV
+
+
+@dataclass(frozen=True)
+class CsvLayout:
+    """The columns of a CSV file.
+
+    text_column, label_column (str): The names of columns, in the header.
+    label_separator (Optional[str]): Separates the labels of a text, which may have any number of
+        labels. None: each text has one label.
+    """
+
+    text_column: str = "text"
+    label_column: str = "label"
+    label_separator: Optional[str] = None
+
+    def find_delimiter(self, header: str) -> Optional[str]:
+        """Return the delimiter that gives a header both columns, or None."""
+        for delimiter in DELIMITERS:
+            if {self.text_column, self.label_column} <= {*_column_names(header.split(delimiter))}:
+                return delimiter
+        return None
+
+
+class _Row(NamedTuple):
+    lines: range
+    fields: Sequence[str]
+
+
 def _column_names(header: Sequence[str]) -> list[str]:
     """List the names of columns, without blanks around them, or quotes after a blank."""
-    return [name.strip().strip('"') for name in header]
+    return [clean(name).strip('"') for name in header]
 
 
-def read_csv(path: Path, layout: CsvLayout, group: Optional[str] = None) -> Iterator[AnnotatedText]:
+def read_csv(
+    path: Path, layout: CsvLayout, bad: BadLines, account: Account, group: Optional[str] = None
+) -> Iterator[AnnotatedText]:
     """Yield the texts of a CSV file with a header.
 
     group (Optional[str]): The column that names the document of a text. None: the first of
         GROUP_KEYS.
 
-    Raises ValueError, with file and line, if the header lacks a column, if a row has another number
-    of fields, or if it has no label and each text needs one.
+    Raises ValueError if the header lacks a column. The errors of rows, with file and line, are kept
+    in `bad`: another number of fields, quotes that aren't closed, rows merged by a quote, and no
+    label where each text needs one.
     """
-    _, header_line = next(read_lines(path), (1, ""))
-    delimiter = layout.find_delimiter(header_line)
-    if delimiter is None:
+    lines = [line for _, line in read_lines(path, bad, account)]
+    first = lines[0] if lines else ""
+    delimiter = layout.find_delimiter(first)
+    rows = _csv_rows(path, lines, delimiter, bad) if delimiter else []
+    bad.check()
+    header = _column_names(rows[0].fields) if rows else []
+    names = (layout.text_column, layout.label_column)
+    if delimiter is None or not {*names} <= {*header} or len(rows[0].lines) > 1:
         raise ValueError(
-            f"{path}:1: expected a header with the columns {layout.text_column!r} and "
-            f"{layout.label_column!r}, found {header_line[:80]!r}. Add a header, or name the "
-            "columns with --text-column and --label-column. A comma, tab, semicolon or | separates "
-            "them."
+            f"{path}:1: expected a header with the columns {names[0]!r} and {names[1]!r}, found "
+            f"{first[:80]!r}. Add a header, or name the columns with --text-column and "
+            "--label-column. A comma, tab, semicolon or | separates them."
         )
-    bad = BadLines()
-    rows = read_csv_rows(path, delimiter, bad)
-    header = _column_names(next(rows, (1, []))[1])
-    bad.check()  # of the header
-    text_at, label_at = header.index(layout.text_column), header.index(layout.label_column)
-    for number, row in rows:
-        if not row:
+    account.mark("header", 1)
+    for name in names:
+        if header.count(name) > 1:
+            raise ValueError(f"{path}:1: two columns are called {name!r}. Rename one of them.")
+    text_at, label_at = map(header.index, names)
+    known = {clean(row.fields[label_at]) for row in rows[1:] if len(row.fields) > label_at}
+    unread = suspect_columns(header, names)
+    for lines_of, fields in rows[1:]:
+        if not any(map(str.strip, fields)):
+            account.mark("blank", lines_of.start, lines_of.stop - 1)
+            continue
+        if _column_names(fields) == header:  # of a file that was joined to another
+            account.mark("header", lines_of.start, lines_of.stop - 1)
             continue
         with bad.skipped():
-            where = f"{path}:{number}"
-            if len(row) != len(header):
+            where = f"{path}:{lines_of.start}"
+            if len(fields) != len(header):
                 raise ValueError(
-                    f"{where}: expected {len(header)} fields as in the header, found {len(row)} in "
-                    f"{str(row)[:80]}. Correct the line. A field that has what stands between "
-                    "fields is in quotes."
+                    f"{where}: expected {len(header)} fields as in the header, found {len(fields)} "
+                    f"in {str(fields)[:80]}. Correct the line. A field that has what stands "
+                    "between fields is in quotes."
                 )
-            spans, cats = _of_field(row[label_at].strip(), layout, where)
-            of = group_of(dict(zip(header, row, strict=True)), group)
-            yield AnnotatedText(number, row[text_at], spans, cats, group=of)
-    bad.check()
+            for at, field_ in enumerate(fields):
+                _check_merged(field_, at, where, delimiter, len(header), label_at, known)
+            cats = _labels_of_field(clean(fields[label_at]), layout, where)
+            record = dict(zip(header, fields, strict=True))
+            named = [name for name in unread if record[name]]
+            yield AnnotatedText(
+                lines_of,
+                fields[text_at],
+                cats=cats,
+                group=group_of(record, group),
+                unread=named,
+            )
 
 
-def _of_field(
-    field: str, layout: CsvLayout, where: str
-) -> tuple[Sequence[TextSpan], Mapping[str, float]]:
-    """Return the entities and labels in a field of CSV."""
-    spans: list[TextSpan] = []
-    cats: dict[str, float] = {}
-    if not isinstance(_printed(field), str):
-        _annotate(field, "label", where, spans, cats)
-        return spans, cats
+def _csv_rows(path: Path, lines: Sequence[str], delimiter: str, bad: BadLines) -> list[_Row]:
+    """Read the rows. Tables with tabs are often written without quoting, and are read so.
+
+    They are if a line by itself isn't CSV, and if all lines have the same number of tabs.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)
+    if delimiter == "\t":
+        full = [line for line in lines if line.strip()]
+        if len({line.count("\t") for line in full}) == 1 and not all(map(_is_csv_line, full)):
+            return [_Row(range(i, i + 1), line.split("\t")) for i, line in enumerate(lines, 1)]
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
+    rows: list[_Row] = []
+    while True:
+        number = reader.line_num + 1
+        with bad.skipped():
+            try:
+                fields = next(reader)
+            except StopIteration:
+                return rows
+            except csv.Error as error:
+                advice = 'double the quotes within a field ("")'
+                if '\\"' in lines[number - 1]:
+                    advice += ", and don't escape them (\\\")"
+                raise ValueError(
+                    f"{path}:{number}: a field begins with a quote that isn't closed, or is "
+                    f"followed by more text ({error}). Correct the line: {advice}."
+                ) from error
+            rows.append(_Row(range(number, reader.line_num + 1), fields))
+
+
+def _is_csv_line(line: str) -> bool:
+    try:
+        return len(list(csv.reader([line], delimiter="\t", strict=True))) == 1
+    except csv.Error:
+        return False
+
+
+def _check_merged(
+    text: str, at: int, where: str, delimiter: str, columns: int, label_at: int, known: set[str]
+) -> None:
+    """Raise ValueError if a field of several lines seems to be several rows, joined by a quote.
+
+    Then one of its lines, as a row, has the label of another row. A field with a tab and a line
+    break isn't one, either.
+
+    at (int): The column of the field.
+    """
+    pieces = text.split("\n")
+    if len(pieces) == 1 or delimiter not in text:
+        return
+    is_merged = delimiter == "\t"
+    for number, piece in enumerate(pieces):
+        fields = piece.split(delimiter)
+        first = at if number == 0 else 0  # its first column
+        last = at + 1 if number == len(pieces) - 1 else columns
+        if first + len(fields) == last and first <= label_at < last and len(fields) > 1:
+            is_merged |= clean(fields[label_at - first].strip('"')) in known
+    if is_merged:
+        raise ValueError(
+            f"{where}: a field begins with a quote and goes on for {len(pieces)} lines, which look "
+            f"like rows: {text[:80]!r}. Close the quote, or double it as the first character of a "
+            'text (""").'
+        )
+
+
+def _labels_of_field(field_: str, layout: CsvLayout, where: str) -> dict[str, float]:
+    """Return the labels in a field of CSV. Raises ValueError."""
+    if re.fullmatch(r"\[.*\]|\{.*\}", field_, re.DOTALL):
+        raise ValueError(
+            f"{where}: found a list or an object in the column {layout.label_column!r}, as Label "
+            f"Studio writes entities and several labels: {field_[:60]!r}. Export JSON."
+        )
+    if "\n" in field_:
+        raise ValueError(
+            f"{where}: found several lines in the column {layout.label_column!r}: "
+            f"{field_[:60]!r}. Close the quote where it begins."
+        )
     separator = layout.label_separator
-    labels = field.split(separator) if separator else [field]
-    cats = {label.strip(): 1.0 for label in labels if label.strip()}
+    labels = field_.split(separator) if separator else [field_]
+    cats = {clean(label): 1.0 for label in labels if clean(label)}
     if not cats and not separator:
         raise ValueError(
             f"{where}: expected a label in the column {layout.label_column!r}, found none. Correct "
             "the line, or give --label-separator if a text may have no label."
         )
-    return spans, cats
+    return cats

@@ -27,7 +27,8 @@ from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
 from ..common.templates import in_notebook, render
-from ..corpus.evaluation import predict
+from ..corpus.annotation import ANSWER
+from ..corpus.evaluation import check_annotated, predict
 from ..corpus.read import Data, examples_of
 from ..corpus.spans import Entity, Kind, Mark, Match, Piece, match, pieces
 from ..ner.spans import annotate_before, score_spans
@@ -338,11 +339,7 @@ def errors(
     docs = [example.reference for example in examples]
     for batch in minibatch(progress(examples, desc="Predicting", unit=" docs"), _DOC_BATCH):
         predict(nlp, batch)
-    if not any(doc.has_annotation("ENT_IOB") for doc in docs):
-        raise ValueError(
-            f"None of the {len(docs)} gold docs has annotation of entities. Give a corpus with "
-            "gold entities."
-        )
+    check_annotated(docs)
     confusion: Counter[tuple[Optional[str], Optional[str]]] = Counter()
     mistakes: list[Mistake] = []
     for number, example in enumerate(examples):
@@ -528,6 +525,13 @@ def _record(doc: Doc, number: int, mistakes: list[str], tool: Tool) -> dict[str,
             **{"token_start": ent.start, "token_end": ent.end - 1},
         }
         for ent in doc.ents
+    ]
+    # Prodigy's own way to say that something is unknown, which convert reads as missing.
+    spans += [
+        {"start": t.idx, "end": t.idx + len(t), "label": "missing", ANSWER: "ignore"}
+        | {"token_start": t.i, "token_end": t.i}
+        for t in doc
+        if not t.ent_iob
     ]
     meta = {"doc": number, "mistakes": "; ".join(mistakes)}
     return {"text": doc.text, "tokens": tokens, "spans": spans, "meta": meta}

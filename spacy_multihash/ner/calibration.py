@@ -24,6 +24,7 @@ from ..common.load import loaded
 from ..common.outputs import check_file_output, check_folder_output, paths_in, write_pipeline
 from ..common.result import Result, Table
 from ..corpus.read import Data, examples_of
+from ..corpus.spans import gold_entities, gold_places
 from .spans import SpanScores, annotate_before
 
 if TYPE_CHECKING:
@@ -233,15 +234,14 @@ def judge_entities(nlp: Language, name: str, examples: Sequence[Example]) -> Jud
         docs = [example.predicted for example in batch]
         scores = recognizer.score_spans(docs)
         present = [{(span.start, span.end, span.label_) for span in doc.ents} for doc in docs]
-        aligned = [eg.get_aligned_spans_y2x(eg.reference.ents) for eg in batch]
-        gold = [{(span.start, span.end, span.label_) for span in spans} for spans in aligned]
-        has_gold = [[tag is not None for tag in eg.get_aligned_ner()] for eg in batch]
+        places = [gold_places(eg.reference, eg.predicted) for eg in batch]
+        gold = [{entity.key for entity in gold_entities(eg.reference)} for eg in batch]
         counting = []
         for number, (i, (start, end, label)) in enumerate(scores.keys):
-            is_new = (start, end, label) not in present[i]
-            if is_new and all(has_gold[i][start:end]):
+            place = places[i](start, end)
+            if place and (start, end, label) not in present[i]:
                 counting.append(number)
-                right.append((start, end, label) in gold[i])
+                right.append((*place, label) in gold[i])
                 labels.append(label)
         batches.append((scores, counting))
     if not right:

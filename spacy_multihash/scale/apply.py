@@ -26,12 +26,13 @@ from ..common.files import (
     write_bytes,
     write_json,
 )
+from ..common.lines import BadLines
 from ..common.load import load_pipeline
 from ..common.outputs import check_apart, check_writable
 from ..common.progress import Progress, no_progress
 from ..common.result import Result
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, list_shards, read_bare_shard
-from ..corpus.texts import BadLines, write_json_lines
+from ..corpus.texts import write_json_lines
 from ..ner.probabilities import ask_probabilities, probabilities_of
 from .pool import open_workers
 from .source import Source, folder_of, source_of

@@ -1,25 +1,25 @@
 """Count the symbols of models that look them up, and set their tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import List, Optional, Union
 
 import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.util import logger, minibatch
+from spacy.util import logger
 from thinc.api import Model, to_numpy
 
 from ..common.nodes import forget_weights
 from ..common.types import NgramLayer
+from ..corpus.symbols import attr_ids, count_ids
 from ..corpus.training import training_docs
 from ..embed.features import Feature, attr_id
 from ..embed.rows import Symbols
 from ..embed.unique_tokens import feature_ids, model_features
 from .find import lookup_chains, lookup_names, ngram_layers
-from .tables import IdCounter, Table, Tables, check_cut, cut_tables, read_tables
-
-DOC_BATCH = 256  # docs whose symbols are found at a time
+from .tables import Table, Tables, check_cut, cut_tables, in_order, read_tables
 
 # Finds symbols: a feature, a layer that extracts n-grams, or None for an attribute.
 Extractor = Union[Feature, NgramLayer, None]
@@ -31,11 +31,9 @@ def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> di
     docs (Iterable[Doc]): The docs, which are read once and not kept.
     extractors (Mapping[str, Extractor]): For each name, its extractor.
     """
-    counters = {name: IdCounter() for name in extractors}
-    for batch in minibatch(docs, DOC_BATCH) if extractors else ():
-        for name, extractor in extractors.items():
-            counters[name].add(symbol_ids(name, extractor, batch))
-    return {name: counter.table() for name, counter in counters.items()}
+    extract = {name: partial(symbol_ids, name, extractor) for name, extractor in extractors.items()}
+    counters = count_ids(docs, extract)
+    return {name: in_order(*counter.counts()) for name, counter in counters.items()}
 
 
 def symbol_ids(name: str, extractor: Extractor, docs: Sequence[Doc]) -> numpy.ndarray:
@@ -44,8 +42,7 @@ def symbol_ids(name: str, extractor: Extractor, docs: Sequence[Doc]) -> numpy.nd
         return feature_ids(docs, extractor)
     if extractor is not None:
         return ngram_ids(extractor, docs)
-    attr = attr_id(name)
-    return numpy.concatenate([doc.to_array(attr) for doc in docs])
+    return attr_ids(attr_id(name), docs)
 
 
 def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:

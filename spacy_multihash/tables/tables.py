@@ -26,11 +26,10 @@ import srsly
 from ..common.checks import check_whole
 from ..common.files import UnreadableFile, reading, unpack, write_bytes
 from ..common.types import Counts
+from ..corpus.symbols import sum_up
 
 FORMAT = "spacy-multihash.tables"
 VERSION = 1
-# Pending ids are counted once there are more than this, and more than unique ids so far.
-_PENDING = 2**22
 _COMMAND = "python -m spacy multihash init-tables CONFIG OUTPUT"
 _MAKE_IT, _REPAIR = f"Make it with: {_COMMAND}", f"make it again with: {_COMMAND}"
 
@@ -65,34 +64,6 @@ class Tables:
     max_rows: Optional[int] = None
 
 
-class IdCounter:
-    """Counts ids. Its memory only grows with the number of unique ids."""
-
-    def __init__(self) -> None:
-        """Start without ids."""
-        self._table = Table(numpy.zeros(0, "uint64"), numpy.zeros(0, "uint64"))
-        self._pending: list[numpy.ndarray] = []
-        self._size = 0
-
-    def add(self, ids: numpy.ndarray) -> None:
-        """Count ids (N,) uint64."""
-        self._pending.append(ids)
-        self._size += len(ids)
-        if self._size > max(len(self._table), _PENDING):
-            self._add_pending()
-
-    def table(self) -> Table:
-        """Make the table of all ids so far."""
-        self._add_pending()
-        return _order(self._table)
-
-    def _add_pending(self) -> None:
-        ids = numpy.concatenate([*self._pending, self._table.keys[:0]])
-        keys, counts = numpy.unique(ids, return_counts=True)
-        self._table = _sum_up([self._table, Table(keys, counts.astype("uint64"))])
-        self._pending, self._size = [], 0
-
-
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
     """Order the symbols by (-count, id), and keep frequent symbols.
 
@@ -107,7 +78,7 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     for name, count in counts.items():
         keys = numpy.fromiter(count.keys(), dtype="uint64", count=len(count))
         freqs = numpy.fromiter(count.values(), dtype="uint64", count=len(count))
-        tables[name] = _order(Table(keys, freqs))
+        tables[name] = in_order(keys, freqs)
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
 
 
@@ -173,8 +144,13 @@ def merge_tables(corpora: Sequence[Tables]) -> Tables:
                 f"Can't merge tables of different attributes: tables 1 have {sorted(names)}, "
                 f"tables {number} have {sorted(tables.tables)}."
             )
-    sums = {name: _sum_up([tables.tables[name] for tables in corpora]) for name in names}
-    return Tables({name: _order(table) for name, table in sums.items()})
+    sums = {}
+    for name in names:
+        parts = [tables.tables[name] for tables in corpora]
+        keys = numpy.concatenate([table.keys for table in parts])
+        counts = numpy.concatenate([table.counts for table in parts])
+        sums[name] = in_order(*sum_up(keys, counts))
+    return Tables(sums)
 
 
 def add_tables(first: Tables, second: Tables) -> Tables:
@@ -254,17 +230,10 @@ def _table(name: str, arrays: Mapping[str, bytes]) -> Table:
     return Table(keys, counts)
 
 
-def _sum_up(tables: Sequence[Table]) -> Table:
-    """Add up the counts of tables, in any order."""
-    ids = numpy.concatenate([table.keys for table in tables])
-    keys, places = numpy.unique(ids, return_inverse=True)
-    counts = numpy.bincount(places, numpy.concatenate([t.counts for t in tables]), len(keys))
-    return Table(keys, counts.astype("uint64"))
-
-
-def _order(table: Table) -> Table:
-    order = numpy.lexsort((table.keys, -table.counts.astype("int64")))
-    return Table(table.keys[order], table.counts[order])
+def in_order(keys: numpy.ndarray, counts: numpy.ndarray) -> Table:
+    """Make a table of unique keys (V,) uint64 and their counts (V,) uint64."""
+    order = numpy.lexsort((keys, -counts.astype("int64")))
+    return Table(keys[order], counts[order])
 
 
 def _md5(data: bytes) -> str:

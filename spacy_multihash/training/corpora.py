@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Union
 
-import spacy
-import srsly
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from ..corpus.convert import Reading, read_source, summarize_problems
+from ..corpus.convert import Reading, convert
 from ..corpus.read import read_docs
 from .options import Options
 
@@ -57,7 +54,7 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
             return GivenCorpus(str(path), docs, groups_of(docs, str(path), group))
         if not path.exists():
             raise FileNotFoundError(f"There is no corpus at {path}. Check the path.")
-        return _read_file(path, str(path), options, group)
+        return _converted(path, str(path), options, group)
     if isinstance(given, DocBin):
         docs = list(given.get_docs(vocab))
         return GivenCorpus(name, docs, groups_of(docs, name, group))
@@ -68,49 +65,19 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
         made = DocBin(store_user_data=True, docs=items)  # in the vocab of the others
         docs = list(made.get_docs(vocab))
         return GivenCorpus(name, docs, groups_of(docs, name, group))
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "texts.jsonl"
-        srsly.write_jsonl(path, [_as_json(item, f"{name}[{i}]") for i, item in enumerate(items)])
-        return _read_file(path, name, options, group)
+    return _converted(items, name, options, group)
 
 
-def _as_json(item: Any, where: str) -> dict[str, Any]:  # noqa: ANN401 (whatever is given)
-    """Write a text with its annotation as JSON lines have it."""
-    expected = (
-        f"{where}: expected a Doc, or a text with its annotation: ('Anna met Bob', [(0, 4, 'PER')])"
-        f" or ('It rains', 'weather'), got {item!r:.80}."
-    )
-    if not isinstance(item, (tuple, list)) or len(item) != 2 or not isinstance(item[0], str):
-        raise ValueError(expected)
-    text, annotation = item
-    if isinstance(annotation, str):
-        return {"text": text, "label": annotation}
-    if isinstance(annotation, Mapping):
-        return {"text": text, "cats": dict(annotation)}
-    spans = []
-    for span in annotation:
-        if len(span) != 3 or not isinstance(span[2], str):
-            raise ValueError(expected)
-        spans.append(dict(zip(("start", "end", "label"), span, strict=True)))
-    return {"text": text, "spans": spans}
-
-
-def _read_file(path: Path, name: str, options: Options, group: Any) -> GivenCorpus:  # noqa: ANN401
-    """Read a file as `convert` does."""
-    nlp = spacy.blank(options.lang)
+def _converted(given: Any, name: str, options: Options, group: Any) -> GivenCorpus:  # noqa: ANN401
+    """Read a file, or texts with their annotation, as `convert` does."""
     try:
-        source = read_source(path, Reading(group=group))
-        docs = [source.make_doc(i, nlp) for i in range(len(source))]
+        done = convert(given, reading=Reading(group=group), lang=options.lang)
     except ValueError as error:
-        said = str(error).replace(str(path), name)
-        raise ValueError(f"{said}\nTo name a format or other options, {_CONVERT}") from error
-    problems = [
-        (f"{name.rpartition('/')[2]}: {title}", [line.replace(str(path), name) for line in lines])
-        for title, lines in summarize_problems(source)
-    ]
-    if source.problems and (hint := source.hint(nlp)):
-        problems.append((hint, [f"To give that option, {_CONVERT}"]))
-    return GivenCorpus(name, docs, source.groups(), problems)
+        raise ValueError(f"{error}\nTo name a format or other options, {_CONVERT}") from error
+    (docs,) = done.docs.values()
+    short = name.rpartition("/")[2]
+    problems = [(f"{short}: {title}", lines) for title, lines in done.problems()]
+    return GivenCorpus(name, docs, list(done.groups), problems)
 
 
 def groups_of(docs: Sequence[Doc], name: str, key: Any) -> list[str]:  # noqa: ANN401

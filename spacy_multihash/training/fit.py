@@ -30,7 +30,7 @@ from ..common.result import Result, Table, to_json
 from ..common.templates import in_notebook, render
 from ..corpus.evaluation import predict, read_known_entities
 from ..corpus.read import model_examples, write_corpora
-from ..corpus.statistics import CorpusStats, describe_corpus, find_repeats, find_warnings
+from ..corpus.statistics import CorpusStats, corpus_stats
 from ..inspection.errors import errors
 from ..ner.calibration import calibrate, compare, judge_entities
 from ..pipelines.compare import tokens_per_second
@@ -294,9 +294,9 @@ def plan_fit(
     check_docs(split.docs, names, how)
     with TemporaryDirectory() as folder:
         paths = write_splits(Path(folder), split.docs)
-        stats = _count(split.docs, paths, how.lang)
+        stats = corpus_stats(*paths.values(), lang=how.lang)
         config, reasons = _choose_config(how, paths)
-    titles = [*find_warnings(stats), *rare_labels(stats)]
+    titles = [*stats.warnings(), *rare_labels(stats)]
     if not how.textcat:
         titles += [*few_entities(stats), *unknown_documents(stats, split.by)]
     warnings = [*chain(*(corpus.warnings for corpus in given.values()))]
@@ -309,14 +309,6 @@ def write_splits(folder: Path, docs: Mapping[str, Sequence[Doc]]) -> dict[str, P
     """Write corpora as FOLDER/NAME.spacy, and return their paths."""
     write_corpora(folder, {name: DocBin(docs=of_split) for name, of_split in docs.items()})
     return {name: folder / f"{name}.spacy" for name in docs}
-
-
-def _count(docs: Mapping[str, Sequence[Doc]], paths: Mapping[str, Path], lang: str) -> CorpusStats:
-    vocab = spacy.blank(lang).vocab
-    bins = {name: DocBin().from_disk(path) for name, path in paths.items()}
-    others = {name: bins[name].get_docs(vocab) for name in SPLITS[1:] if name in bins}
-    stats = describe_corpus(bins["train"].get_docs(vocab), others, vocab)
-    return replace(stats, repeats=find_repeats(docs["train"]))
 
 
 def _choose_config(options: Options, paths: Mapping[str, Path]) -> tuple[Config, list[str]]:

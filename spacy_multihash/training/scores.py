@@ -276,6 +276,8 @@ def _predict_labels(
         found = text_labels(doc.cats)
         if is_exclusive and doc.cats:
             found = {max(doc.cats, key=doc.cats.__getitem__)}
+        elif not is_exclusive:  # labels without gold annotation are neither right nor wrong
+            found &= example.reference.cats.keys()
         yield doc, text_labels(example.reference.cats), found
 
 

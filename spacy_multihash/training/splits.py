@@ -7,6 +7,7 @@ from typing import Optional
 
 from spacy.tokens import Doc
 
+from ..corpus.annotation import name_other, other_annotation
 from ..corpus.read import text_labels
 from ..corpus.splits import MIN_GROUPS, make_folds, split_related
 from ..corpus.statistics import CorpusStats
@@ -134,7 +135,8 @@ def check_docs(
             fix = "Leave --textcat out" if options.textcat else "Give --textcat"
             advice = f"It has {other}: did you mean that? {fix}."
         else:
-            advice = "Give a corpus that is annotated."
+            others = sum(map(other_annotation, of_split), Counter())
+            advice = name_other(others) or "Give a corpus that is annotated."
         raise ValueError(f"{given.get(name, f'The split {name}')} has no {expected}. {advice}")
     labels = {label for doc in docs["train"] for label in text_labels(doc.cats)}
     if options.textcat and len(labels) < 2:

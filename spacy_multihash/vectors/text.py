@@ -77,8 +77,8 @@ def read_text(
     try:
         with _opened(path) as file_:
             lines = progress(file_, desc="Reading", unit=" lines")
-            for number, line in enumerate(lines, start=1):
-                text = _decoded(line, number)
+            for number, line in enumerate(lines, start=1):  # noqa: B007 (errors name it)
+                text = _decoded(line)
                 if not text:
                     continue
                 if header is None:
@@ -163,12 +163,15 @@ def _only(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _decoded(line: bytes, number: int) -> str:
-    """Decode a line. Only a line feed ends a line, since words may contain other separators."""
+def _decoded(line: bytes) -> str:
+    """Decode a line. Only a line feed ends a line, since words may contain other separators.
+
+    Words keep invisible characters, except byte order marks of files that were joined.
+    """
     if b"\0" in line:
         raise ValueError(_NOT_TEXT)
     try:
-        return line.decode("utf-8-sig" if number == 1 else "utf8").rstrip(" \t\r\n")
+        return line.decode("utf8").lstrip("\ufeff").rstrip(" \t\r\n")
     except UnicodeDecodeError as error:
         raise ValueError(_NOT_TEXT) from error
 

@@ -8,12 +8,12 @@ from typing import Optional, Union
 import spacy
 from spacy.vocab import Vocab
 
+from ..common.lines import clean, read_lines
 from ..common.load import source_path
 from ..common.outputs import check_file_output, check_folder_output, paths_in
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..corpus.read import read_docs
-from ..corpus.texts import read_lines
 from ..embed.features import attr_id
 from . import reduce
 from .align import alike_vectors, pair_vectors, procrustes
@@ -141,7 +141,7 @@ def reduce_vectors(
     Raises ValueError if the table or the words can't be used.
     """
     (table,) = _read([source], output, lang, force, progress, paths_in(words))
-    chosen = None if words is None else _read_words(words)
+    chosen = None if words is None else read_words(words)
     stats = reduce.moments(table.estimation_vectors(chosen))
     function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
     return _write(output, reduce.map_table(table, function), progress)
@@ -171,7 +171,7 @@ def prune_vectors(
     Raises ValueError if the table or the words can't be used.
     """
     (table,) = _read([source], output, lang, force, progress, paths_in(words))
-    values = table.values(_read_words(words), None if attr is None else attr_id(attr))
+    values = table.values(read_words(words), None if attr is None else attr_id(attr))
     return _write(output, reduce.prune(table, values, first=first), progress)
 
 
@@ -216,7 +216,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
     """
     pairs: dict[tuple[str, ...], int] = {}
     for number, line in read_lines(path):
-        words = [word.strip() for word in (line.split("\t") if "\t" in line else line.split())]
+        words = [clean(word) for word in (line.split("\t") if "\t" in line else line.split())]
         if not any(words):
             continue
         pair = tuple(words)
@@ -232,14 +232,14 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
     return [(word, other) for word, other in pairs]
 
 
-def _read_words(words: Words) -> list[str]:
+def read_words(words: Words) -> list[str]:
     """List distinct words in their order."""
     if isinstance(words, (str, Path)):
         path = Path(words)
         if path.is_dir() or path.suffix == ".spacy":
             words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
         else:
-            words = [line for _, line in read_lines(path)]
+            words = [clean(line) for _, line in read_lines(path)]
         if not any(words):
             raise ValueError(f"There are no words in {path}. Check the path.")
     return list(dict.fromkeys(filter(None, words)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.corpora.convert import DATASETS, SplitSummary, convert
-from spacy_multihash.cli.corpus_stats import corpus_stats
+from spacy_multihash.corpus.statistics import corpus_stats
 from tests.helpers.paths import SHARED
 
 # From the name of a data set to the folder of its splits, and what was counted on the way.

@@ -1,0 +1,488 @@
+"""Files and habits of people who do this job: what they hold is read right, or named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+from spacy.training import Example
+
+from spacy_multihash import Converted, Reading, convert, corpus_stats
+from spacy_multihash.corpus.conll import EMPTY, RANGE, UNREAD, UNSEEN
+from spacy_multihash.corpus.convert import CONTRADICTS, HIDDEN, NOT_ALIGNED, REJECTED
+from spacy_multihash.inspection.errors import errors
+from spacy_multihash.training.scores import score_texts
+from spacy_multihash.vectors import tools
+from spacy_multihash.vectors.text import read_text
+from tests.helpers import cli
+
+NLP = spacy.blank("en")
+
+
+def read(folder: Path, content: str, name: str = "my.conll", **settings: Any) -> Converted:
+    path = folder / name
+    path.write_text(content, encoding="utf8", newline="")
+    return convert(path, lang="en", reading=Reading(**settings))
+
+
+def read_json(folder: Path, *records: Any, **settings: Any) -> Converted:
+    content = "".join(f"{json.dumps(record)}\n" for record in records)
+    return read(folder, content, "my.jsonl", **settings)
+
+
+def refused(folder: Path, *content: Any, **settings: Any) -> str:
+    with pytest.raises(ValueError, match="my") as error:
+        (read if isinstance(content[0], str) else read_json)(folder, *content, **settings)
+    return str(error.value)
+
+
+def docs_of(done: Converted) -> list[Doc]:
+    return done.docs["docs"]
+
+
+def texts(done: Converted) -> list[str]:
+    return [doc.text.strip() for doc in docs_of(done)]
+
+
+def entities(doc: Doc) -> list[tuple[str, str]]:
+    return [(ent.text, ent.label_) for ent in doc.ents]
+
+
+def missing(doc: Doc) -> list[str]:
+    return [token.text for token in doc if not token.ent_iob]
+
+
+def kinds(done: Converted) -> set[str]:
+    return {problem.what for each in done.files for problem in each.problems}
+
+
+def notes(done: Converted) -> str:
+    return "\n".join(note for each in done.files for note in each.notes)
+
+
+def span(start: int, end: int, label: str = "X", **more: Any) -> dict[str, Any]:
+    return {"start": start, "end": end, "label": label, **more}
+
+
+# Lines that a quote or a wrong layout swallows
+
+ROWS = ['"Where is my parcel', "It came", "Good bye", 'See you"', "How are you"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_tsv_without_quoting_keeps_its_rows(tmp_path: Path, order: tuple[int, int]) -> None:
+    rows = [("text", "label"), *((row, "ab"[i % 2]) for i, row in enumerate(ROWS))]
+    content = "".join("\t".join(row[i] for i in order) + "\n" for row in rows)
+    done = read(tmp_path, content, "my.tsv")
+    assert texts(done) == ROWS
+    assert [max(doc.cats, key=doc.cats.__getitem__) for doc in docs_of(done)] == [*"ababa"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_csv_rows_in_a_quote_are_refused(tmp_path: Path, order: tuple[int, int]) -> None:
+    rows = [("text", "label"), *((row, "ab"[i % 2]) for i, row in enumerate(ROWS))]
+    content = "".join(",".join(row[i] for i in order) + "\n" for row in rows)
+    assert "my.csv:2: a field begins with a quote" in refused(tmp_path, content, "my.csv")
+    poem = 'text,label\n"Roses are red,\nviolets, they say, are blue",a\nx,b\n'
+    assert texts(read(tmp_path, poem, "my.csv"))[0].count("\n") == 1
+
+
+def test_quotes_escaped_with_backslashes_are_named(tmp_path: Path) -> None:
+    content = 'text,label\n"He said \\"no\\" twice",x\n"fine",y\n'
+    assert "don't escape" in refused(tmp_path, content, "my.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        ("Anna B-PER met O\nBob B-PER left O\n", "my.conll", "several tokens and tags on a line"),
+        ("Anna met Bob\tB-PER O B-PER\n" * 3, "my.conll", "several tags, as of a sentence"),
+        ("text,label\nAnna met Bob,B-PER O B-PER\nIt rains,O O\n", "my.csv", "tags of tokens"),
+        ('text,label\na,"x\nb,y"\n', "my.csv", "several lines"),
+        ('"text,label\na,x"\n', "my.csv", "expected a header"),
+        ("text,label,label\na,x,y\n", "my.csv", "two columns are called 'label'"),
+        ('{"text": "a", "label": "x", "label": "y"}\n', "my.jsonl", 'key "label" is there twice'),
+        ("E\0U\0 \0O\0\n\0", "my.conll", "UTF-16"),
+        ("EU|B-ORG won|O\nEU|B-ORG O\n", "my.iob", "expected word|tag"),
+        ('label,text\nno,"No, thanks\nyes,really"\nyes,"ok"\n', "my.csv", "look like rows"),
+        ('{"text": "a", "label": "x"} {"text": "b", "label": "y"}\n', "my.jsonl", "Extra data"),
+    ],
+)
+def test_layouts_that_would_lose_something_are_refused(
+    tmp_path: Path, content: str, name: str, said: str
+) -> None:
+    assert said in refused(tmp_path, content, name)
+
+
+def test_files_that_were_joined_are_read(tmp_path: Path) -> None:
+    done = read(tmp_path, "text,label\nRome,a\n\ufefftext,label\nOil,b\n", "my.csv")
+    assert texts(done) == ["Rome", "Oil"] and done.files[0].lines["header"] == 2
+    one = json.dumps([{"text": "Anna", "spans": [span(0, 4)]}], indent=1)
+    assert texts(read(tmp_path, f"{one}\n\ufeff{one}\n", "my.json")) == ["Anna", "Anna"]
+
+
+def test_tokens_without_words_and_ranges_are_left_out_and_named(tmp_path: Path) -> None:
+    lines = "1-2\tim\t_\n1\tin\tO\n2\tdem\tO\n3\tRom\tB-LOC\n"
+    done = read(tmp_path, lines, token_column=2)
+    assert texts(done) == ["in dem Rom"] and kinds(done) == {RANGE}
+    tokens = [{"tokens": [], "ner_tags": []}, {"tokens": ["Rom"], "ner_tags": ["B-LOC"]}]
+    done = read_json(tmp_path, *tokens)
+    assert done.files[0].lines["left out"] == 1 and kinds(done) == {EMPTY}
+
+
+def test_the_format_is_that_of_most_lines(tmp_path: Path) -> None:
+    done = read(tmp_path, "Word\tTag\nAnna\tB-PER\nmet\tO\n", "my.txt")
+    assert texts(done) == ["Anna met"] and "names the columns" in notes(done)
+
+
+# Annotation that isn't read
+
+
+def test_ents_of_spacy_are_read_beside_cats(tmp_path: Path) -> None:
+    doc = NLP("Anna met Bob")
+    doc.ents = [Span(doc, 0, 1, label="PER"), Span(doc, 2, 3, label="PER")]
+    doc.cats = {"A": 1.0, "B": 0.0}
+    (found,) = docs_of(read_json(tmp_path, doc.to_json()))
+    assert entities(found) == [("Anna", "PER"), ("Bob", "PER")] and found.cats == doc.cats
+
+
+def test_tags_are_read_beside_a_text_and_its_label(tmp_path: Path) -> None:
+    row = {"text": "Anna, Bob", "tokens": ["Anna", ",", "Bob"], "ner_tags": ["B-PER", "O", "B-PER"]}
+    other = {"text": "Rome", "tokens": ["Rome"], "ner_tags": ["B-LOC"], "label": "travel"}
+    found = docs_of(read_json(tmp_path, {**row, "label": "news"}, other))
+    assert found[0].text == "Anna, Bob" and len(found[0].ents) == 2
+    assert [doc.cats for doc in found] == [{"news": 1, "travel": 0}, {"news": 0, "travel": 1}]
+    assert "don't spell the text" in refused(tmp_path, {**row, "text": "Eve, Bob"})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"intent": "travel"},
+        {"found": [span(9, 12)]},
+        {"found": [[9, 12, "X"]]},
+        {"entities": [[9, 12, "X"]]},
+        {"groups": {"sc": [span(0, 4)]}},
+        {"scores": {"A": 1, "B": 0}},
+        {"tokens": [{"start": 0, "end": 4}], "pieces": ["B-X"]},
+        {"relations": [{"from": 1, "to": 2}]},
+    ],
+)
+def test_what_looks_like_annotation_and_is_not_read_is_named(tmp_path: Path, more: Any) -> None:
+    row = {"text": "Anna met Bob", "spans": [span(0, 4)], **more}
+    done = read_json(tmp_path, row)
+    details = [problem.detail for problem in done.files[0].problems if problem.what == UNREAD]
+    assert details == [repr([*more][-1])]
+
+
+def test_other_keys_are_not_named(tmp_path: Path) -> None:
+    row = {"text": "Anna", "spans": [span(0, 4)], "id": 1, "meta": {"x": 0.5}, "_input_hash": 7}
+    assert not read_json(tmp_path, row).files[0].problems
+
+
+def test_groups_of_spans_are_named_where_nothing_else_is(tmp_path: Path) -> None:
+    row = {"text": "Anna", "ents": [], "spans": {"sc": [span(0, 4)]}}
+    assert "'spans' may be annotation" in refused(tmp_path, row)
+    docs = [NLP("Anna left Rome") for _ in range(3)]
+    for doc in docs:
+        doc.spans["sc"] = [Span(doc, 0, 1, label="PER"), Span(doc, 2, 3, label="LOC")]
+    (warning,) = corpus_stats(docs).warnings()
+    assert "6 in doc.spans['sc']" in warning and "filter_spans" in warning
+
+
+def test_another_column_of_tags_is_named(tmp_path: Path) -> None:
+    done = read(tmp_path, "Anna\tB-NP\tB-PER\nmet\tB-VP\tO\n")
+    assert "Column 2 may have tags" in notes(done)
+    assert not notes(read(tmp_path, "Anna\tB-NP\tB-PER\nmet\tB-VP\tO\n", tag_column=3))
+    nested = "1\tAG\tB-ORG\tB-LOC\n2\tBonn\tB-LOC\tO\n"
+    assert "--tag-column 3" in notes(read(tmp_path, nested, token_column=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("my.csv", "text,label\na,x\nb,y\n", {"labels": ["O"]}),
+        ("my.csv", "text,label\na,x\nb,y\n", {"offsets": "utf16"}),
+        ("my.csv", "text,label\na,x\nb,y\n", {"tag_column": 2}),
+        ("my.conll", "Anna B-PER\n", {"label_column": "x"}),
+        ("my.conll", "Anna B-PER\n", {"offsets": "1"}),
+        ("my.conll", "Anna B-PER\n", {"label_separator": "|"}),
+        ("my.jsonl", '{"text": "Anna", "label": "x"}\n', {"docs": "10"}),
+        ("my.jsonl", '{"text": "Anna", "label": "x"}\n', {"text_column": "text"}),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(
+    tmp_path: Path, name: str, content: str, options: dict[str, Any]
+) -> None:
+    assert "Leave it out" in refused(tmp_path, content, name, **options)
+
+
+def test_a_seed_without_a_split_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="--seed is for --split"):
+        convert([("a", "x"), ("b", "y")], seed=1)
+
+
+def test_shares_of_annotators_are_refused_with_their_line(tmp_path: Path) -> None:
+    rows = [{"text": "a", "cats": {"A": 1, "B": 0}}, {"text": "b", "cats": {"A": 0.7, "B": 0.3}}]
+    assert "my.jsonl:2: " in refused(tmp_path, *rows)
+
+
+def test_labels_that_are_joined_are_named(tmp_path: Path) -> None:
+    content = "id,text,label\n1,Red and fast,colour#speed\n2,Red,colour\n3,Slow,speed\n"
+    assert "--label-separator '#'" in notes(read(tmp_path, content, "my.csv"))
+    assert not notes(read(tmp_path, content, "my.csv", label_separator="#"))
+    assert not notes(read(tmp_path, content.replace("#", "-"), "my.csv", label_separator="-"))
+    assert not notes(read(tmp_path, "text,label\na,C#\nb,C\nc,F#\n", "my.csv"))
+
+
+def test_a_table_of_label_studio_says_what_to_export(tmp_path: Path) -> None:
+    cell = json.dumps([{"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}])
+    quoted = cell.replace('"', '""')
+    assert "Export JSON" in refused(tmp_path, f'text,label\nAnna,"{quoted}"\n', "my.csv")
+    assert "Export JSON" in refused(tmp_path, "text,label\nAnna,\"['A', 'B']\"\n", "my.csv")
+
+
+# What is unknown
+
+
+def test_missing_tags_are_missing(tmp_path: Path) -> None:
+    (doc,) = docs_of(read(tmp_path, "Anna B-PER\nmet O\nBob -\n. O\n"))
+    assert missing(doc) == ["Bob"]
+    rows = [
+        {"tokens": ["Anna", "met", "Bob"], "ner_tags": [1, 0, 1]},
+        {"tokens": ["Rome", "is", "old"], "ner_tags": [2, -100, None]},
+    ]
+    found = docs_of(read_json(tmp_path, *rows, labels=["O", "B-PER", "B-LOC"]))
+    assert [missing(doc) for doc in found] == [[], ["is", "old"]]
+    (doc,) = docs_of(read(tmp_path, "a B-X\nb -\nc L-X\nd U-X\n"))
+    assert missing(doc) == ["b"]
+
+
+def test_rejected_labels_do_not_apply(tmp_path: Path) -> None:
+    rows = [
+        {"text": f"text {i}", "label": "SPORT", "answer": ["reject", "accept", "ignore"][i % 3]}
+        for i in range(6)
+    ]
+    done = read_json(tmp_path, *rows)
+    assert [doc.cats["SPORT"] for doc in docs_of(done)] == [0, 1, 0, 1]
+    assert corpus_stats(docs_of(done)).warnings() == []
+    rows[0]["label"] = "MONEY"  # a decision says nothing of other labels
+    assert docs_of(read_json(tmp_path, *rows))[0].cats == {"MONEY": 0}
+
+
+def test_a_single_label_is_named(tmp_path: Path) -> None:
+    done = read(tmp_path, "text,label\na,x\nb,x\n", "my.csv")
+    assert "nothing to learn" in notes(done)
+    assert "nothing to learn" in "".join(corpus_stats(docs_of(done)).warnings())
+
+
+def test_texts_without_a_kind_of_annotation_are_missing(tmp_path: Path) -> None:
+    rows = [{"text": "Anna", "spans": [span(0, 4)], "label": "a"}, {"text": "Bob", "label": "b"}]
+    rows.append({"text": "Eve", "spans": []})
+    found = docs_of(read_json(tmp_path, *rows))
+    assert [missing(doc) for doc in found] == [[], ["Bob"], []]
+    assert [bool(doc.cats) for doc in found] == [True, True, False]
+
+
+def test_labels_that_are_never_denied_are_named() -> None:
+    docs = [NLP("a"), NLP("b"), NLP("c")]
+    for doc, cats in zip(docs, ("A", "AB", "B"), strict=True):
+        doc.cats = dict.fromkeys(cats, 1.0)
+    (warning,) = corpus_stats(docs).warnings()
+    assert "value 0" in warning
+    docs[1].cats = {"A": 1.0}  # each text has one label: the others don't apply
+    assert corpus_stats(docs).warnings() == []
+
+
+def test_a_file_of_outside_tags_is_refused_or_named(tmp_path: Path) -> None:
+    assert "All 3 tags" in refused(tmp_path, "Anna O\nmet O\nBob O\n")
+    (tmp_path / "other.conll").write_text("Anna B-PER\n")
+    done = convert([tmp_path / "my.conll", tmp_path / "other.conll"])
+    assert "All 3 tags" in notes(done)
+    doc = Doc(NLP.vocab, words=["Anna"], ents=["O"])
+    assert "No entities in train" in corpus_stats([doc]).warnings()[0]
+
+
+# Advice
+
+
+def test_offsets_are_advised_that_fit_exactly(tmp_path: Path) -> None:
+    stripped = {"text": "\nMet (Bob Stone, Oslo).", "spans": [span(5, 14), span(16, 20)]}
+    assert "--offsets 1)" in refused(tmp_path, stripped)
+    found = docs_of(read_json(tmp_path, stripped, offsets="1"))
+    assert entities(found[0]) == [("Bob Stone", "X"), ("Oslo", "X")]
+    lines = {"text": "Of:\r\nAnna Lopez\r\nIn: Rome\r\n", "spans": [span(4, 14), span(19, 23)]}
+    assert "--offsets newlines" in refused(tmp_path, lines)
+    assert len(docs_of(read_json(tmp_path, lines, offsets="newlines"))[0].ents) == 2
+    # what fits less than most isn't advised
+    wrong = {"text": "Anna met Bob in Rome", "spans": [span(0, 3), span(10, 13), span(14, 17)]}
+    assert "--offsets" not in refused(tmp_path, wrong)
+    assert NOT_ALIGNED in kinds(read_json(tmp_path, wrong, PRODIGY))
+
+
+PRODIGY = {
+    "text": "Replace AHU1_ZoneB_Fan",
+    "tokens": [
+        {"text": text, "start": start, "end": start + len(text), "ws": text == "Replace"}
+        for text, start in [("Replace", 0), ("AHU1", 8), ("_", 12), ("ZoneB", 13), ("_", 18)]
+    ]
+    + [{"text": "Fan", "start": 19, "end": 22}],
+    "spans": [span(8, 12), span(13, 18), span(19, 22)],
+}
+
+
+def test_tokens_of_the_file_are_taken(tmp_path: Path) -> None:
+    (doc,) = docs_of(read_json(tmp_path, PRODIGY))
+    assert [token.text for token in doc] == ["Replace", "AHU1", "_", "ZoneB", "_", "Fan"]
+    assert doc.text == PRODIGY["text"] and len(doc.ents) == 3
+
+
+def test_columns_are_advised_that_have_tags(tmp_path: Path) -> None:
+    tagged = "Anna\tB-PER\tx\nmet\tO\ty\n"
+    assert "--tag-column 2" in refused(tmp_path, tagged)
+    assert texts(read(tmp_path, tagged, tag_column=2)) == ["Anna met"]
+    numbered = "1\tAnna\tB-PER\n2\tmet\tO\n"
+    assert "--token-column 2" in refused(tmp_path, numbered)
+    assert "I-PER" in refused(tmp_path, "Anna PER\nmet O\nBob PER\nin O\nx O\n")
+    assert "--tag-column" not in refused(tmp_path, "Anna x\nmet y\n")
+
+
+def test_names_of_columns_are_no_token(tmp_path: Path) -> None:
+    hipe = "TOKEN\tNE-COARSE\tMISC\n# a = b1\n# hipe:date = 1890\nFrom\tO\t_\nAnna\tB-pers\t_\n"
+    done = read(tmp_path, hipe, "my.tsv", tag_column=2)
+    assert texts(done) == ["From Anna"] and done.files[0].lines["comment"] == 2
+
+
+def test_a_single_docstart_line_makes_no_document(tmp_path: Path) -> None:
+    content = "-DOCSTART- O\n\nAnna B-PER\n\nBob B-PER\n"
+    done = read(tmp_path, content)
+    assert texts(done) == ["Anna", "Bob"] and "--docs documents" in notes(done)
+    assert texts(read(tmp_path, content, docs="documents")) == ["Anna Bob"]
+
+
+# Costs
+
+
+def test_many_labels_cost_no_more_than_texts(tmp_path: Path) -> None:
+    rows = "".join(f"text {i},topic{i % 1500}\n" for i in range(3000))
+    done = read(tmp_path, f"text,label\n{rows}", "my.csv")
+    assert {len(doc.cats) for doc in docs_of(done)} == {1}
+    assert "Only the label of each text" in notes(done)
+    assert len(str(done).splitlines()) < 50  # of 1,500 labels
+    assert len(str(corpus_stats(docs_of(done))).splitlines()) < 60
+    rows = "".join(f"text {i},t{i % 5000}/t{(i + 1) % 5000}\n" for i in range(6000))
+    assert "GB" in refused(tmp_path, f"text,label\n{rows}", "my.csv", label_separator="/")
+
+
+# What can't be seen
+
+
+@pytest.mark.parametrize("hidden", ["\ufeff", "\u200b", "\u00ad", "\x92", "\u2060"])
+def test_invisible_characters_are_removed_and_named(tmp_path: Path, hidden: str) -> None:
+    done = read(tmp_path, f"1 x O\n2 EU{hidden} B-ORG{hidden}\n3 {hidden} O\n", token_column=2)
+    assert texts(done) == ["x EU"] and UNSEEN in kinds(done)
+    row = {"text": f"x {hidden}Anna met Bo{hidden}b", "spans": [span(3, 7), span(12, 16)]}
+    done = read_json(tmp_path, row)
+    assert entities(docs_of(done)[0]) == [("Anna", "X"), ("Bob", "X")] and HIDDEN in kinds(done)
+    done = read(tmp_path, f"text,label\na,x{hidden}\nb,x\nc,y\n", "my.csv")
+    assert {label for doc in docs_of(done) for label in doc.cats} == {"x", "y"}
+    doc = Doc(NLP.vocab, words=[f"EU{hidden}"], ents=["B-ORG"])
+    assert "invisible characters in train: 1" in corpus_stats([doc]).warnings()[0]
+
+
+def test_words_of_lists_and_pairs_are_cleaned(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("the \n to\n\ufeffcat\u200b\n\u200b\n", encoding="utf8")
+    assert tools.read_words(tmp_path / "words.txt") == ["the", "to", "cat"]
+    (tmp_path / "pairs.txt").write_text("the\tto\n\ufeffa\tb\u00ad\n", encoding="utf8")
+    assert tools.read_pairs(tmp_path / "pairs.txt") == [("the", "to"), ("a", "b")]
+    (tmp_path / "cat.txt").write_text("cat 1.5 2.5\n\ufeffdog 3.5 4.5\n", encoding="utf8")
+    assert read_text(tmp_path / "cat.txt")[0] == ["cat", "dog"]
+
+
+def test_byte_order_marks_within_files_are_dropped(tmp_path: Path) -> None:
+    assert texts(read(tmp_path, "EU B-ORG\n\n\ufeffEU B-ORG\n")) == ["EU", "EU"]
+    lines = [{"text": "Anna", "spans": []}, {"text": "Bob", "spans": [span(0, 3)]}]
+    content = "\n\ufeff".join(map(json.dumps, lines))
+    assert texts(read(tmp_path, content, "my.jsonl")) == ["Anna", "Bob"]
+
+
+# Contradictions
+
+
+def test_equal_texts_with_other_annotation_are_named(tmp_path: Path) -> None:
+    text = "Anna met Bob in Oslo."
+    rows = [{"text": text, "spans": spans} for spans in ([span(0, 4)], [span(16, 20)], [])]
+    done = read_json(tmp_path, *rows, {"text": "Anna", "spans": [span(0, 4)]}, rows[0])
+    lines = [each.line for each in done.files[0].problems if each.what == CONTRADICTS]
+    assert lines == [2, 3]
+    (warning,) = corpus_stats(docs_of(done)).warnings()
+    assert "2, such as 'Anna met Bob" in warning
+    content = "Anna B-PER\n\nAnna O\n\nAnna -\n"
+    assert CONTRADICTS in kinds(read(tmp_path, content))
+    content = "text,label\nbuy,spam\nsell,ham\nbuy,ham\n"
+    assert CONTRADICTS in kinds(read(tmp_path, content, "my.csv"))
+
+
+def test_contradictions_between_splits_are_named(tmp_path: Path) -> None:
+    train, dev = Doc(NLP.vocab, ["Anna"], ents=["O"]), Doc(NLP.vocab, ["Anna"], ents=["B-PER"])
+    (found,) = corpus_stats([train], [dev]).contradictions
+    assert (found.first, found.again) == ("train, document 1", "dev, document 1")
+    for name, doc in (("train", train), ("dev", dev)):
+        DocBin(docs=[doc]).to_disk(tmp_path / f"{name}.spacy")
+    stats = corpus_stats(tmp_path / "train.spacy", tmp_path / "dev.spacy")
+    assert stats.contradictions == (found,) or list(stats.contradictions) == [found]
+
+
+def test_rejected_entities_are_kept_apart(tmp_path: Path) -> None:
+    spans = [(0, 4, "accept"), (16, 20, "reject"), (9, 12, "ignore"), (0, 4, "reject")]
+    row = {
+        "text": "Anna met Bob in Oslo.",
+        "spans": [span(start, end, "PER", answer=answer) for start, end, answer in spans],
+    }
+    done = read_json(tmp_path, row)
+    (doc,) = docs_of(done)
+    assert entities(doc) == [("Anna", "PER")] and missing(doc) == ["Bob", "Oslo"]
+    assert [span.text for span in doc.spans["incorrect_spans"]] == ["Oslo"]
+    assert REJECTED in kinds(done)
+
+
+def test_exported_mistakes_come_back_with_tokens_and_gaps() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PER", "pattern": "in"}])  # type: ignore[attr-defined]
+    words = ["AHU1", "_", "Fan", "in", "Rome"]
+    gold = Doc(nlp.vocab, words=words, spaces=[False, False, True, True, False])
+    gold.set_ents([Span(gold, 0, 1, label="X")], missing=[gold[4:5]])
+    records = list(errors(nlp, [gold]).records("prodigy"))
+    (doc,) = docs_of(convert(records, lang="en"))
+    assert [token.text for token in doc] == words and doc.text == gold.text
+    assert entities(doc) == [("AHU1", "X")] and missing(doc) == ["Rome"]
+
+
+def test_labels_without_gold_annotation_are_not_scored() -> None:
+    nlp = spacy.blank("en")
+
+    @Language.component("all_labels")
+    def all_labels(doc: Doc) -> Doc:
+        doc.cats = {"A": 0.9, "B": 0.9, "C": 0.1}
+        return doc
+
+    nlp.add_pipe("all_labels")
+    examples = []
+    for cats in ({"A": 1.0}, {"A": 0.0}):
+        gold = nlp.make_doc("text")
+        gold.cats = cats
+        examples.append(Example(nlp.make_doc("text"), gold))
+    scores = score_texts(nlp, examples).parts["all"]
+    assert (scores.p, scores.r) == (0.5, 1.0) and [*scores.per_label] == ["A"]
+
+
+def test_fit_names_annotation_that_it_does_not_read(tmp_path: Path) -> None:
+    docs = [NLP(f"Anna left {i}") for i in range(20)]
+    for doc in docs:
+        doc.spans["sc"] = [Span(doc, 0, 1, label="PER")]
+    DocBin(docs=docs).to_disk(tmp_path / "sc.spacy")
+    args = (tmp_path / "sc.spacy", "--lang", "en", "--output", tmp_path / "out")
+    assert "doc.spans['sc']" in cli.refused("fit", *args)
