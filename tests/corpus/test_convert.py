@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc
 from spacy.training import iob_to_biluo
 
+from spacy_multihash.common.lines import INVISIBLE
 from spacy_multihash.corpus.conll import UNREAD, Record, cut_records, to_iob2
 from spacy_multihash.corpus.convert import (
     GLUED,
@@ -681,7 +682,7 @@ def test_a_damaged_file_is_refused_or_its_entities_stand_in_it(
         except ValueError as error:
             assert name in str(error)
             return
-    text = content.decode()
+    text = INVISIBLE.sub("", content.decode())
     for doc in docs:
         for ent in doc.ents:
             escaped = json.dumps(ent.text)[1:-1]

@@ -329,12 +329,11 @@ REFUSALS: list[tuple[Any, dict[str, Any], str]] = [
     ("train.conll", {"dev": "dev.conll", "test": "dev.conll", "group": "1"}, "--group is for"),
     ("train.conll", {"vectors": "nowhere"}, "nowhere"),
     ("train.conll", {"settings": {"training.max_step": 5}}, "Did you mean --training.max_steps"),
-    ("marked.conll", {}, "or --dev and --test. To make a document of each sentence"),
     ("full/dev.conll", {"output": "full"}, "may not contain each other"),
     ("train.conll", {"output": "full"}, "full is not empty, and has no run"),
     ([], {}, "train has no texts"),
-    ([PAIR, "Anna"], {}, r"train\[1\]: expected a Doc, or a text with its annotation"),
-    ([("Anna", [(0, 4)])] * 10, {}, r"train\[0\]: expected"),
+    ([PAIR, "Anna"], {}, "texts:2: expected"),
+    ([("Anna", [(0, 4)])] * 10, {}, "texts:1: expected"),
     ([PAIR] * 9, {}, "train has 9 documents"),
 ]
 
@@ -344,7 +343,6 @@ def test_refusal_says_what_to_do_and_leaves_nothing(
     data: Any, options: dict[str, Any], said: str, folder: Path
 ) -> None:
     (folder / "empty.conll").touch()
-    (folder / "marked.conll").write_text("-DOCSTART- O\n\nAnna B-PER\n\nBob B-PER\n")
     (folder / "unnamed").write_text("Anna")
     write_corpus(folder / "single.spacy", make_docs()[:1])
     write_corpus(folder / "bare.spacy", without_entities())
