@@ -26,7 +26,6 @@ from ..docs import (
     KeysOfDocs,
     entities_at,
     entity_keys,
-    has_entities,
     set_entities,
     spans_of,
 )
@@ -243,7 +242,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             return
         new = spans_of(docs, prediction.entities, prediction.labels)
         for doc, spans in zip(docs, new, strict=True):
-            for span in spans if has_entities(doc) else ():  # existing entities keep their ids
+            for span in spans:  # tokens keep their ids, also those of no entity so far
                 span.kb_id = doc[span.start].ent_kb_id
             set_entities(doc, spans)
         probabilities = prediction.probabilities
