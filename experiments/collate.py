@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from experiments.answers import TABLES as TABLES_OF_DOCS
 from experiments.answers import forest, render_answers
 from experiments.choice import render_choice
 from experiments.figures import draw_forest, draw_overview, make_overview
@@ -31,7 +32,8 @@ def collate(results: Path, docs: Path) -> list[Path]:
     new_texts = ("new-texts", "The score of fit, and new texts", render_new_texts(results))
     for name, title, body in (answers, choice, new_texts, *all_tables(results, runs)):
         legend = f"{LEGEND}\n\n" if name in TABLES else ""
-        content = f"{MADE}\n\n# {title}\n\n{legend}{body}\n"
+        beside = body.replace(f"]({TABLES_OF_DOCS}/", "](")  # links of pages in docs
+        content = f"{MADE}\n\n# {title}\n\n{legend}{beside}\n"
         files[results / "tables" / f"{name}.md"] = content.encode()
         index.append(f"- `{name}.md`: {title}")
         text = fill(text, name, body)

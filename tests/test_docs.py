@@ -149,7 +149,8 @@ def anchors(text: str) -> set[str]:
 
 
 def test_links_lead_to_files_and_headings(generated: dict[str, str]) -> None:
-    texts = {path.resolve(): path.read_text("utf8") for path in FILES}
+    linked = [*FILES, *(ROOT / "results").rglob("*.md")]
+    texts = {path.resolve(): path.read_text("utf8") for path in linked}
     known = {path: anchors(text + generated.get(path.name, "")) for path, text in texts.items()}
     wrong = []
     for page, text in texts.items():
