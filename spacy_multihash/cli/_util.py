@@ -5,7 +5,7 @@ No other module imports the private module of spaCy's command line.
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from functools import partial, wraps
 from pathlib import Path
@@ -20,8 +20,7 @@ from wasabi.util import wrap
 
 from ..common.outputs import check_apart
 from ..common.progress import Progress
-from ..common.result import Result, Table
-from ..scale.pool import open_workers as open_workers
+from ..common.result import Result
 
 F = TypeVar("F", bound=Callable[..., None])
 # Bars in terminals only.
@@ -130,14 +129,6 @@ def wrote(what: str, path: Path, *, as_json: bool = False) -> None:
     """Say what was written. It goes to stderr if stdout has to be JSON."""
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         msg.good(f"Wrote {what} to {path}")
-
-
-def show_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, aligns: str = "l"
-) -> None:
-    """Print a table, if it has rows."""
-    if rows:
-        write(f"\n{Table(title, header, rows, aligns)}\n")
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)

@@ -10,6 +10,7 @@ from ..common.files import write_json
 from ..common.outputs import check_file_output
 from ..corpus.evaluation import Matching
 from ..corpus.statistics import DEFAULT_ATTRS, corpus_stats
+from ..scale.pool import open_workers
 from ._util import (
     AS_JSON,
     CODE,
@@ -17,7 +18,6 @@ from ._util import (
     PROGRESS,
     WORKERS,
     command,
-    open_workers,
     show,
     wrote,
 )

@@ -6,6 +6,7 @@ from typing import Optional
 import typer
 
 from ..common.files import standard_stream
+from ..scale.pool import open_workers
 from ..tables.init import init_tables
 from ._util import (
     AS_JSON,
@@ -14,7 +15,6 @@ from ._util import (
     PROGRESS,
     WORKERS,
     command,
-    open_workers,
     parse_overrides,
     show,
     wrote,

@@ -8,7 +8,6 @@ Checks raise ValueError for wrong values. Their first arguments are `where`, the
 command; `name`, the setting; and `value`, its value. `advice` says what to do.
 """
 
-import math
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Optional, TypeGuard
@@ -66,14 +65,6 @@ def check_whole(
     if not is_whole(value, low, high):
         end = "on" if high is None else f"to {high}"
         raise setting_error(where, name, f"a whole number from {low} {end}", value, advice)
-
-
-def check_number(
-    where: str, name: str, value: object, low: float, *, advice: str = CHANGE_IT
-) -> None:
-    """Check for a finite number >= low."""
-    if not (is_number(value) and low <= value < math.inf):
-        raise setting_error(where, name, f"a number from {low} on", value, advice)
 
 
 def check_share(where: str, name: str, value: object) -> None:

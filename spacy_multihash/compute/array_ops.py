@@ -51,7 +51,7 @@ class ArrayOps(Ops):
     Some operations take what another one has made of a layer's parameters, which a plan keeps.
     """
 
-    # Whether parameters are worth keeping in plans.
+    # Whether kernels compute: then plans keep parameters, and there's a parser.
     is_compiled = False
 
     # Rows of tables
@@ -358,9 +358,6 @@ class ArrayOps(Ops):
     ) -> numpy.ndarray:
         """Find the best tags (N,) int64 of all sequences: see `viterbi.best_tags`."""
         return best_tags(scores, transitions, known, lengths)
-
-    # Whether `parse` computes. spaCy's own parser does where it doesn't.
-    can_parse = False
 
     def parser(self, weights: object, actions: object) -> Any:  # noqa: ANN401
         """Prepare the weights and actions of spaCy's parser.

@@ -374,8 +374,6 @@ class KernelOps(ArrayOps, NumpyOps):
         """Take the best actions of spaCy's recognizer, token by token."""
         return kernels.Recognizer(weights, actions).decode(X, rules, *parts)
 
-    can_parse = True
-
     def parser(self, weights: object, actions: object) -> Any:  # noqa: ANN401
         """Check the weights and actions of spaCy's parser."""
         return kernels.Parser(weights, actions)

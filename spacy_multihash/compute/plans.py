@@ -2,7 +2,7 @@
 
 Reading thirty parameters through thinc, and checking their shapes, takes longer than computing a
 short text. So a layer reads them through a `Reading`, which notes where each was, and keeps what it
-made of them. The next call compares identities, in about a microsecond, and reads anew if a
+made of them. The next call compares identities, in a few microseconds, and reads anew if a
 parameter, an attribute or a layer is another object. A parameter that's changed in place is the
 same object, and the plan has its array, not a copy.
 """

@@ -17,10 +17,8 @@ from ..common.types import Array, DocLike, DocsLayer
 from ..compute.array_ops import for_kernel
 from ..compute.ops import distinct_rows
 from .features import (
-    NO_STRING,
     ConstantFeatures,
     Feature,
-    extension_texts,
     pack,
     parse_feature,
     read_extension,
@@ -311,23 +309,6 @@ def feature_ids(docs: Sequence[Doc], feature: Feature) -> numpy.ndarray:
     ids, lengths = tokens.bags(feature.name)
     counts = numpy.bincount(unique_of, minlength=len(tokens))
     return numpy.repeat(ids, numpy.repeat(counts, lengths))
-
-
-def feature_texts(docs: Sequence[Doc], feature: Feature) -> dict[int, str]:
-    """Map the ids of all tokens' symbols to their texts.
-
-    Values of extension attributes that aren't strings are written as Python prints them.
-    """
-    texts: dict[int, str] = {}
-    for doc in docs:
-        strings = doc.vocab.strings
-        if feature.cut is None:
-            pieces = [text for of_token in extension_texts(doc, feature) for text in of_token]
-        else:
-            bases = [strings[base] for base in {*doc.to_array([feature.base]).tolist()}]
-            pieces = [piece for base in bases for piece in feature.pieces(base)]
-        texts |= {strings[text]: text.removeprefix(NO_STRING) for text in pieces}
-    return texts
 
 
 def pinned_attrs(node: Model) -> list:

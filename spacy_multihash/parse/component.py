@@ -122,7 +122,7 @@ class BatchDependencyParser(DependencyParser):
 
     def _read_parser(self, ops: ArrayOps, reading: Reading, model: Model) -> Optional[Parser]:
         """Read weights and actions; None where spaCy's code has to predict."""
-        if not ops.can_parse:
+        if not ops.is_compiled:
             return None
         moves = reading.attribute(self, "moves")
         for name in ("labels", "n_moves"):  # another object if they were set, or another number

@@ -12,7 +12,6 @@ from spacy_multihash.common.checks import (
     check_flag,
     check_function,
     check_length,
-    check_number,
     check_share,
     check_string,
     check_unit,
@@ -35,12 +34,6 @@ CHECKS: dict[str, tuple[Callable[[Any], None], list[Any], list[Any], str]] = {
         [0, 10**30],
         [-1],
         "a whole number from 0 on",
-    ),
-    "number": (
-        lambda value: check_number("Layer", "x", value, 0),
-        [0, 0.5, 7, numpy.float32(0.5), 10**300],
-        [-0.1, NAN, INF, *NO_NUMBERS],
-        "a number from 0 on",
     ),
     "share": (
         lambda value: check_share("Layer", "x", value),
