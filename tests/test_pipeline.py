@@ -24,7 +24,6 @@ from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.tables.find import rows_of
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.corpora import CALLBACK, small_config, write_corpus
-from tests.helpers.several_vectors import save_floret
 
 WIDTH = 16
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
@@ -265,17 +264,6 @@ def test_norm_of_a_token_goes_before_the_norm_of_its_word(kind: str) -> None:
     (vectors,) = build_embed(kind, [doc]).predict([doc])
     assert_allclose(vectors[2], vectors[0], atol=1e-5)  # not the same row of a product
     assert abs(vectors[1] - vectors[0]).max() > 1e-3
-
-
-def test_pipeline_with_static_vectors_survives_saving(
-    kind: str, corpus: Path, tmp_path: Path
-) -> None:
-    config = make_config(kind, corpus)
-    config["paths"]["vectors"] = save_floret(tmp_path / "vectors", 6)
-    config["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] = True
-    nlp = init_nlp(config)
-    nlp.to_disk(tmp_path / "saved")
-    assert_same_predictions(spacy.load(tmp_path / "saved"), nlp)
 
 
 def test_pipeline_reports_static_vectors_that_are_missing(kind: str, corpus: Path) -> None:

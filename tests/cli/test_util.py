@@ -3,19 +3,14 @@
 import os
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Optional, cast
+from typing import Optional
 
 import pytest
 import spacy
-from spacy.pipeline import TrainablePipe
 
-from spacy_multihash.common.load import load_pipeline
 from spacy_multihash.common.outputs import check_file_output, check_folder_output
-from spacy_multihash.vectors.compressed import compress_vectors
-from spacy_multihash.vectors.files import load_vectors
 from tests.helpers.cli import refused
 from tests.helpers.packages import installed
-from tests.helpers.vectors import random_vectors, write_pipeline
 
 
 @pytest.fixture
@@ -110,45 +105,3 @@ def test_what_is_read_is_not_replaced(
     error = refused(*arguments, "--force")
     assert "in.spacy: the command has another use for" in error
     assert Path("in.spacy").read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("name", "error"),
-    [
-        ("meta.json", "ValueError"),
-        ("vocab/key2row", "ValueError"),
-        ("vocab/lookups.bin", "ValueError"),
-        ("vocab/strings.json", "ValueError"),
-        ("vocab/vectors", "EOFError"),
-        ("vocab/vectors.cfg", "ValueError"),
-    ],
-)
-def test_a_damaged_pipeline_is_named(name: str, error: str, tmp_path: Path) -> None:
-    path = write_pipeline(tmp_path / "in", random_vectors())
-    (path / name).write_bytes(b"")
-    found = rf"in/{name} \({error}: .*damaged, copy or make it again\.$"
-    with pytest.raises(ValueError, match=f"^Cannot load the pipeline '.*{found}"):
-        load_pipeline(path)
-    with pytest.raises(ValueError, match="^Cannot load the vectors of .*in"):
-        load_vectors(path)
-
-
-def test_vectors_of_a_compressed_vocab_are_loaded(tmp_path: Path) -> None:
-    nlp = spacy.load(write_pipeline(tmp_path / "in", random_vectors()))
-    nlp.vocab.to_disk(tmp_path / "vocab")
-    expected = load_vectors(tmp_path / "vocab").vectors
-    compress_vectors(tmp_path / "vocab", "float32", lossy=True)
-    found = load_vectors(tmp_path / "vocab").vectors
-    assert found == expected and found.n_keys > 0
-
-
-def test_a_pipeline_with_a_damaged_component_is_named(tmp_path: Path) -> None:
-    nlp = spacy.blank("xx")
-    cast(TrainablePipe, nlp.add_pipe("tagger_ner")).add_label("X")
-    nlp.initialize()
-    nlp.to_disk(tmp_path / "in")
-    model = tmp_path / "in" / "tagger_ner" / "model"
-    model.write_bytes(model.read_bytes()[:-3])
-    error = refused("compress", tmp_path / "in", tmp_path / "out")
-    assert "in/tagger_ner/model (Unpack failed: incomplete input). If it's damaged" in error
-    assert not (tmp_path / "out").exists()

@@ -3,20 +3,17 @@
 import inspect
 import platform
 from collections.abc import Iterator
-from typing import Any, Union, cast
+from typing import Any
 
 import numpy
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
-from spacy.training import Example
 from thinc.api import Adam as ThincAdam
-from thinc.api import Optimizer, constant_then, decaying
+from thinc.api import constant_then, decaying
 from thinc.types import FloatsXd
 
 from spacy_multihash.compute.adam import make_adam_v1
-from spacy_multihash.ner.transition.component import BatchEntityRecognizer
 
 # Other machines may fuse a product and a sum in thinc's compiled code, which rounds once.
 IS_EXACT = platform.machine() in ("x86_64", "AMD64")
@@ -80,22 +77,6 @@ def test_steps_are_those_of_thinc(
         assert_same(ours.averages[KEY], theirs.averages[KEY])
 
 
-def test_steps_are_those_of_the_paper() -> None:
-    """Kingma and Ba 2015, Algorithm 1, in float64, without decay and clipping."""
-    weights, gradients = make_steps((6, 4), 30, 0)
-    optimizer = make_adam_v1(0.01, grad_clip=0.0)
-    expected, first, second = weights.astype("float64"), 0.0, 0.0
-    for t, gradient in enumerate(gradients, 1):
-        first = 0.9 * first + 0.1 * gradient
-        second = 0.999 * second + 0.001 * gradient.astype("float64") ** 2
-        # the paper adds epsilon after the correction of the second moment's bias, thinc before
-        eps = 1e-8 / numpy.sqrt(1 - 0.999**t)
-        root = numpy.sqrt(second / (1 - 0.999**t)) + eps
-        expected -= 0.01 * first / (1 - 0.9**t) / root
-        optimizer(KEY, weights, gradient)
-    numpy.testing.assert_allclose(weights, expected, atol=1e-5)
-
-
 def test_learning_rate_follows_a_schedule() -> None:
     ours, theirs = (
         make(learn_rate=constant_then(0.1, 3, decaying(0.1, 0.5)), L2=0.01)
@@ -145,32 +126,6 @@ def test_arrays_of_other_sizes_are_refused_as_by_thinc(sizes: tuple[int, int]) -
     other = numpy.ones(2, dtype="float32")
     with pytest.raises(ValueError, match="incompatible shapes"):
         ours((2, "E"), numpy.ones(3, dtype="float32"), other)
-
-
-def train(name: str, **settings: Any) -> tuple[bytes, bytes]:
-    """Train an entity recognizer, and return its weights and their averages."""
-    nlp = spacy.blank("en")
-    nlp.config["training"]["optimizer"] = {"@optimizers": name, **settings}
-    ner = cast(BatchEntityRecognizer, nlp.add_pipe("batch_ner"))
-    ner.add_label("PERSON")
-    spacy.util.fix_random_seed(0)
-    optimizer = nlp.initialize()
-    assert isinstance(optimizer, Optimizer)
-    entities = {"entities": [(0, 4, "PERSON")]}
-    example = Example.from_dict(nlp.make_doc("Anna met Bob"), entities)
-    for _ in range(5):
-        nlp.update([example], sgd=optimizer)
-    weights = ner.model.to_bytes()
-    with nlp.use_params(optimizer.averages):
-        return weights, ner.model.to_bytes()
-
-
-@pytest.mark.skipif(not IS_EXACT, reason="thinc may round otherwise on this machine")
-def test_pipelines_train_to_the_same_weights() -> None:
-    settings: dict[str, Union[float, bool]] = {"learn_rate": 0.01, "L2": 0.01}
-    ours = train("spacy-multihash.Adam.v1", **settings)
-    assert ours == train("Adam.v1", **settings)
-    assert ours != train("Adam.v1", learn_rate=0.01)
 
 
 def test_arguments_and_defaults_are_those_of_thinc() -> None:

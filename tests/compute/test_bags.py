@@ -4,17 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from thinc.api import Ops, get_current_ops, to_numpy
+from thinc.api import Ops, to_numpy
 
 from spacy_multihash.compute.array_ops import for_sums
 from spacy_multihash.compute.bags import Bags
-from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.compute.ops import operations
 from spacy_multihash.compute.threads import set_threads
-from tests.helpers.kernels import using_kernels
 
 ROWS = 13
 
@@ -67,11 +63,6 @@ def compute(case: Case, ops: Ops) -> list[numpy.ndarray]:
     return [to_numpy(array) for array in found]
 
 
-def with_kernels(name: str, case: Case) -> list[numpy.ndarray]:
-    with using_kernels(name):
-        return compute(case, get_current_ops())
-
-
 LENGTHS = {
     "a symbol each": 9,
     "many": [3, 0, 1, 4, 9, 0],
@@ -92,15 +83,6 @@ def test_sums_and_gradients_equal_a_loop(ops: Ops, lengths: Any, K: int, W: int)
             case = draw(lengths, K, W, weighted, mean)
             for array, expected in zip(compute(case, ops), reference(case), strict=True):
                 assert_allclose(array, expected, rtol=1e-5, atol=1e-4)
-
-
-@given(lengths=st.lists(st.integers(0, 4), max_size=9), K=st.integers(1, 5), W=st.integers(1, 40))
-def test_kernels_equal_the_array_code(lengths: list[int], K: int, W: int) -> None:
-    case = draw(lengths, K, W, weighted=True, mean=True)
-    expected = with_kernels("none", case)
-    for name in available_kernels():
-        for array, other in zip(with_kernels(name, case), expected, strict=True):
-            assert_allclose(array, other, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])

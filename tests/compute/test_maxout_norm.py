@@ -26,25 +26,6 @@ def test_gradients_equal_central_differences(ops: Ops, n: int, nP: int) -> None:
     check_param_gradients(model, X, lambda Y: Y, eps=1e-3, atol=1e-2)
 
 
-def test_gradients_equal_those_of_thinc(ops: Ops) -> None:
-    theirs = Maxout(8, 12, nP=3, normalize=True).initialize(X=ops.asarray(random_vectors(2, 12)))
-    model = MaxoutNorm(8, 12).initialize()
-    maxout, norm = theirs.layers[0], theirs.layers[1]
-    names = [(maxout, "W", "W"), (maxout, "b", "b"), (norm, "G", "G"), (norm, "b", "beta")]
-    randomize(theirs)
-    for node, name, ours in names:
-        model.set_param(ours, node.get_param(name))
-    X, dY = ops.asarray(random_vectors(300, 12)), ops.asarray(random_vectors(300, 8, seed=1))
-    Y, backprop = theirs.begin_update(X)
-    our_Y, our_backprop = model.begin_update(X)
-    assert_allclose(to_numpy(our_Y), to_numpy(Y), atol=1e-5)
-    assert_allclose(to_numpy(our_backprop(dY)), to_numpy(backprop(dY)), rtol=1e-3, atol=1e-4)
-    for node, name, ours in names:
-        expected = to_numpy(node.get_grad(name))
-        scale = abs(expected).max()
-        assert_allclose(to_numpy(model.get_grad(ours)), expected, atol=1e-5 * scale)
-
-
 def test_the_first_of_equal_pieces_gets_the_gradient(ops: Ops) -> None:
     model = MaxoutNorm(2, 3).initialize()
     W = random_vectors(2, 3)

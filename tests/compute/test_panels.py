@@ -93,23 +93,6 @@ def test_encoders_do_not_depend_on_threads(lengths: list[int], pad: bool) -> Non
         assert_array_equal(result, results[0])
 
 
-@pytest.mark.usefixtures("each_compiled")
-@pytest.mark.parametrize("rows", ROWS)
-def test_encoders_equal_their_layers(rows: int) -> None:
-    rng = numpy.random.default_rng(0)
-    layers = [
-        Layer(draw(rng, 24, 3, 72) / 8, draw(rng, 24, 3), window=1, residual=True) for _ in range(3)
-    ]
-    X = expected = draw(rng, rows, 24)
-    lengths = numpy.array([rows])
-    with using_kernels("none"):
-        for layer in layers:
-            expected, _ = operations(X).window_maxout(expected, layer, Docs(lengths))
-    ops = operations(X)
-    found = ops.encode(X, ops.encoder(layers, pad=False), lengths)
-    assert_allclose(found, expected, atol=1e-4)
-
-
 def test_all_processes_choose_the_same_kernels() -> None:
     code = "from spacy_multihash.compute import dispatch; print(dispatch.chosen_kernels())"
     environment = {name: value for name, value in os.environ.items() if name != dispatch.VARIABLE}

@@ -32,11 +32,6 @@ def test_what_was_int8_once_is_the_same_when_it_is_int8_again(X: numpy.ndarray) 
     assert is_exact(once, narrow(once, "int8"))
 
 
-def test_many_rows_are_the_same_when_they_are_int8_again() -> None:
-    once = widen(*narrow(numpy.random.default_rng(0).normal(size=(5000, 6)).astype("f4"), "int8"))
-    assert is_exact(once, narrow(once, "int8"))
-
-
 @given(arrays("float32", (4, 6), elements=HALVES))
 def test_float16_rounds_as_numpy_does(X: numpy.ndarray) -> None:
     expected = X.astype("float16").astype("float32")

@@ -56,36 +56,6 @@ def test_docs_are_embedded_at_once_as_layer_by_layer(
         assert_same(embedding(width, num_hashes), docs_of(lengths))
 
 
-@pytest.mark.parametrize("name", ["E", "W", "b", "G", "beta"])
-@pytest.mark.parametrize("in_place", [False, True])
-def test_weights_are_read_anew(name: str, in_place: bool) -> None:
-    model, docs = embedding(8, [4, 2]), docs_of([5, 40])
-    before = model.predict(docs)
-    for node in model.walk():
-        if node.has_param(name):
-            weights: Any = node.get_param(name)
-            more = numpy.arange(weights.size, dtype="float32").reshape(weights.shape)
-            if in_place:
-                weights += more
-            else:
-                node.set_param(name, weights + more)
-    assert not numpy.allclose(before[0], model.predict(docs)[0])
-    assert_same(model, docs)
-
-
-def test_layers_that_were_replaced_compute() -> None:
-    model, docs = embedding(8, [4, 2]), docs_of([5])
-    (multi_embed,) = (node for node in model.walk() if node.name == "multi_embed")
-    multi_embed.layers[0] = (
-        embedding(8, [3]).layers[0].layers[0].layers[0].layers[2].layers[0].layers[0]
-    )
-    assert_same(model, docs)
-    multi_embed.layers[0] = Model(
-        "zeros", lambda model, ids, is_train: (numpy.zeros((len(ids), 8), "f"), None)
-    )
-    assert_same(model, docs)
-
-
 @given(
     kernels=st.sampled_from(available_kernels()),
     attrs=st.lists(

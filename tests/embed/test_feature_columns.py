@@ -167,12 +167,6 @@ def test_tokens_that_differ_in_a_base_are_not_one() -> None:
         assert_array_equal(vectors[20], vectors[39])
 
 
-def test_nodes_of_features_with_one_symbol_are_those_of_attributes() -> None:
-    features, attrs = build_hash(["ORTH[:2]", "MORPH[Case]"]), build_hash(["NORM", "SHAPE"])
-    assert [n.name for n in features.walk()] == [n.name for n in attrs.walk()]
-    assert "reduce" not in features.attrs
-
-
 def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
     docs = [Doc(Vocab(), words=[word]) for word in ("one", "other")]
     model = build_hash(["ORTH[:2]"]).initialize(X=docs[:1])

@@ -1,6 +1,5 @@
 """Hash embeddings with importance, against a loop, and against the embeddings they generalize."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -12,7 +11,6 @@ from spacy_multihash.embed.embeddings import weighted_layer
 from spacy_multihash.layers import (
     TableEmbed,
     hash_rows,
-    unit_importance,
     weighted_embed,
 )
 
@@ -65,27 +63,6 @@ def test_vectors_are_those_of_the_paper(ops: Ops, append_importance: bool) -> No
     assert vectors.shape == (len(ids), model.get_dim("nO"))
     expected = reference(model, ids, append_importance=append_importance)
     assert_allclose(vectors, expected, atol=1e-6)
-
-
-def compare(model: Model, other: Model, ids: numpy.ndarray, dE: Callable[[Model], Any]) -> None:
-    """Check that two models give the same vectors, and a table the same gradient."""
-    (vectors, backprop), (expected, other_backprop) = model.begin_update(ids), other(ids, True)
-    assert_allclose(to_numpy(vectors), to_numpy(expected), atol=1e-6)
-    d_vectors = uniform(model.ops, vectors.shape)
-    backprop(d_vectors)
-    other_backprop(d_vectors)
-    assert_allclose(to_numpy(dE(model)), to_numpy(other.layers[1].get_grad("E")), atol=1e-5)
-
-
-@pytest.mark.parametrize("num_hashes", [1, 2, 4])
-def test_fixed_importance_is_a_multi_hash_embedding(ops: Ops, num_hashes: int) -> None:
-    # One hash function: the hashing trick.
-    rows = hash_rows(ROWS, attr="NORM", num_hashes=num_hashes, seed=1)
-    table = TableEmbed(WIDTH, ROWS)
-    model = weighted_embed(rows, unit_importance(num_hashes), table).initialize()
-    plain = chain(rows, TableEmbed(WIDTH, ROWS)).initialize()
-    plain.layers[1].set_param("E", table.get_param("E"))
-    compare(model, plain, ids_of(ops), lambda model: model.layers[2].get_grad("E"))
 
 
 def test_importance_begins_near_zero() -> None:

@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from spacy.training import Example
 
 from spacy_multihash.ner.transition import training
@@ -147,13 +147,6 @@ def test_models_without_upper_have_no_dropout() -> None:
     seen = look(case, state_dropout=0.5)
     assert seen.mask is None
     assert_same_gradients(seen.outcome.gradients, look(case).outcome.gradients)
-
-
-def test_same_seed_gives_the_same_update() -> None:
-    first, again, other = (look(WIDE, seed=seed, state_dropout=0.1).outcome for seed in (1, 1, 2))
-    assert first.losses == again.losses != other.losses
-    for name, values in first.gradients.items():
-        assert_array_equal(again.gradients[name], values)
 
 
 def test_rate_is_that_of_the_component_also_once_it_is_set() -> None:

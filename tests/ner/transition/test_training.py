@@ -3,7 +3,6 @@
 from dataclasses import replace
 from unittest import mock
 
-import numpy
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from spacy.training import Example
 from spacy_multihash.ner.transition import training
 from tests.helpers.transition import Case
 from tests.helpers.transition_training import (
-    LABELS,
     SETUP,
     VOCAB,
     WRONG,
@@ -43,29 +41,6 @@ def test_update_is_spacys(case: Case, batch: list[Example], chunk: int) -> None:
         assert given.losses == pytest.approx(expected.losses, rel=1e-4, abs=1e-5)
         assert_same_gradients(given.gradients, expected.gradients)
         assert given.unseen == expected.unseen
-
-
-def long_example(length: int, rng: numpy.random.Generator) -> Example:
-    tags = ["O"] * length
-    for start in range(0, length - 4, 5):
-        size, label = rng.integers(0, 5), rng.choice(LABELS)
-        tags[start : start + size] = [f"B-{label}", *[f"I-{label}"] * 3][:size]
-    return plain_example(tags, (4, 5, "A"), (9, 10, "A"))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_update_of_docs_that_are_cut_by_the_default_is_spacys(seed: int) -> None:
-    rng = numpy.random.default_rng(seed)
-    batch = [long_example(length, rng) for length in (220, 75)]
-    case = replace(SETUP, wrong_key=WRONG, cut_size=100, seed=seed)
-    stepwise = theirs(case)
-    expected, given = update(stepwise, batch, seed), update(ours(case), batch, seed)
-    assert not stepwise.took_unseen
-    # the first step has a state of each part, and the longest part is as long as the steps are many
-    assert len(stepwise.steps[0][0]) > len(batch)
-    assert 50 <= len(stepwise.steps) <= 200
-    assert given.losses == pytest.approx(expected.losses, rel=1e-4)
-    assert_same_gradients(given.gradients, expected.gradients)
 
 
 def colliding_labels() -> tuple[str, str]:
