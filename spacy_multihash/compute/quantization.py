@@ -17,7 +17,7 @@ _LARGEST_HALF = float(numpy.finfo("float16").max)
 _LEAST_SCALE = numpy.finfo("float32").tiny
 
 
-class Codes(NamedTuple):
+class Quantized(NamedTuple):
     """What stands for an array of numbers.
 
     codes (numpy.ndarray): The shape of the array, of float16, int8 or float32.
@@ -28,7 +28,7 @@ class Codes(NamedTuple):
     scales: Optional[numpy.ndarray] = None
 
 
-def narrow(X: numpy.ndarray, precision: Precision) -> Codes:
+def quantize(X: numpy.ndarray, precision: Precision) -> Quantized:
     """Give an array (..., n) float32 fewer bits. Its rows are along the last axis.
 
     float16 rounds each number. int8 is off by half a scale at most, where the scale of a row is its
@@ -37,17 +37,29 @@ def narrow(X: numpy.ndarray, precision: Precision) -> Codes:
 
     Raises ValueError for NaN, infinity, and numbers that float16 does not hold.
     """
-    check_finite(X)
+    if wrong := numpy.count_nonzero(~numpy.isfinite(X)):
+        raise ValueError(
+            f"{wrong:,} of {X.size:,} numbers are NaN or infinite. Train the pipeline again."
+        )
     if precision == "float32":
-        return Codes(X)
+        return Quantized(X)
     if precision == "float16" or X.ndim < 2 or X.shape[-1] <= _SHORT:
-        return Codes(to_half(X))
+        if numpy.abs(X).max(initial=0) > _LARGEST_HALF:
+            raise ValueError(
+                f"float16 holds numbers up to {_LARGEST_HALF:,.0f}, but the table has a larger "
+                "number. Scale it first, or take int8."
+            )
+        return Quantized(X.astype("float16"))
     rows = X.reshape(-1, X.shape[-1])
-    scales = scales_of(rows)
-    return Codes(to_bytes(rows, scales).reshape(X.shape), scales)
+    largest = numpy.abs(rows).max(axis=1, initial=0).astype("float32")
+    scales = numpy.maximum(largest / numpy.float32(_LARGEST_CODE), _LEAST_SCALE)
+    scales = numpy.where(largest > 0, scales, numpy.float32(0))
+    codes = numpy.rint(rows / numpy.where(scales == 0, 1, scales)[:, None])
+    codes = codes.clip(-_LARGEST_CODE, _LARGEST_CODE).astype("int8")
+    return Quantized(codes.reshape(X.shape), scales)
 
 
-def widen(codes: numpy.ndarray, scales: Optional[numpy.ndarray] = None) -> numpy.ndarray:
+def dequantize(codes: numpy.ndarray, scales: Optional[numpy.ndarray] = None) -> numpy.ndarray:
     """Return the numbers that codes stand for, float32."""
     X = codes.astype("float32")
     if scales is not None:
@@ -55,55 +67,15 @@ def widen(codes: numpy.ndarray, scales: Optional[numpy.ndarray] = None) -> numpy
     return X
 
 
-def is_exact(X: numpy.ndarray, found: Codes) -> bool:
-    """Tell whether codes stand for an array bit by bit."""
-    return bool(numpy.array_equal(widen(*found), X))
+def quantize_exactly(
+    X: numpy.ndarray, precision: Precision, of: Optional[numpy.ndarray] = None
+) -> Optional[Quantized]:
+    """Give an array fewer bits if these stand for it bit by bit. Return None if they don't.
 
-
-def is_rounded(X: numpy.ndarray, Y: numpy.ndarray, precision: Precision) -> bool:
-    """Tell whether an array X has the numbers that the codes of Y stand for."""
+    of (Optional[numpy.ndarray]): What gets fewer bits, if not X itself.
+    """
     try:
-        return is_exact(X, narrow(Y, precision))
+        found = quantize(X if of is None else of, precision)
     except ValueError:  # numbers that float16 does not hold
-        return False
-
-
-def narrow_exactly(X: numpy.ndarray, precision: Precision) -> Optional[Codes]:
-    """Give an array fewer bits if these stand for it bit by bit. Return None if they do not."""
-    try:
-        found = narrow(X, precision)
-    except ValueError:
         return None
-    return found if is_exact(X, found) else None
-
-
-def scales_of(X: numpy.ndarray) -> numpy.ndarray:
-    """Return what the codes of each row are multiplied by, (rows, n) -> (rows,) float32."""
-    largest = numpy.abs(X).max(axis=1, initial=0).astype("float32")
-    scales = numpy.maximum(largest / numpy.float32(_LARGEST_CODE), _LEAST_SCALE)
-    return numpy.where(largest > 0, scales, numpy.float32(0))
-
-
-def to_bytes(X: numpy.ndarray, scales: numpy.ndarray) -> numpy.ndarray:
-    """Return the codes of rows, (rows, n) and scales (rows,) -> (rows, n) int8."""
-    divisors = numpy.where(scales == 0, 1, scales)[:, None]
-    return numpy.rint(X / divisors).clip(-_LARGEST_CODE, _LARGEST_CODE).astype("int8")
-
-
-def to_half(X: numpy.ndarray) -> numpy.ndarray:
-    """Return numbers as float16. Raises ValueError for numbers that are too large."""
-    if numpy.abs(X).max(initial=0) > _LARGEST_HALF:
-        raise ValueError(
-            f"float16 holds numbers up to {_LARGEST_HALF:,.0f}, but the table has a larger number. "
-            "Scale it first, or take int8."
-        )
-    return X.astype("float16")
-
-
-def check_finite(X: numpy.ndarray) -> None:
-    """Raise ValueError if an array has NaN or infinity."""
-    if not numpy.isfinite(X).all():
-        raise ValueError(
-            f"{numpy.count_nonzero(~numpy.isfinite(X)):,} of {X.size:,} numbers are NaN or "
-            "infinite. Train the pipeline again."
-        )
+    return found if numpy.array_equal(dequantize(*found), X) else None

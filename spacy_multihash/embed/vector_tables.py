@@ -23,7 +23,7 @@ from ..common.files import reading
 from ..common.load import source_path
 from ..common.registered import LOAD_VECTORS
 from ..common.types import Array
-from ..compute.quantization import PRECISIONS, is_rounded
+from ..compute.quantization import PRECISIONS, quantize_exactly
 from ..vectors.compressed import find_sorted
 from ..vectors.files import read_table
 from ..vectors.table import ATTR_NAMES, FLORET, VectorTable, check_table
@@ -220,7 +220,7 @@ def _check_same(name: str, stored: KeptVectors, table: KeptVectors) -> None:
     same = same and all(map(numpy.array_equal, stored[1:3], table[1:3]))
     same = same and (
         numpy.array_equal(stored.data, table.data)
-        or any(is_rounded(stored.data, table.data, p) for p in PRECISIONS)
+        or any(quantize_exactly(stored.data, p, of=table.data) for p in PRECISIONS)
     )
     if not same:
         raise ValueError(

@@ -31,7 +31,7 @@ from ..corpus.annotation import ANSWER
 from ..corpus.evaluation import check_annotated, predict
 from ..corpus.read import Data, examples_of
 from ..corpus.spans import Entity, Kind, Mark, Match, Piece, match, pieces
-from ..ner.spans import annotate_before, score_spans
+from ..ner.entities import annotate_before, score_spans
 from .explain import Explanation, Key, explain_entity, prepare, signed, visible
 from .similar import Neighbour, TrainingEntities, Words
 

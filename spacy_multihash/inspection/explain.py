@@ -33,7 +33,7 @@ from ..common.templates import in_notebook, render
 from ..corpus.read import Data, examples_of
 from ..embed.unique_tokens import Column
 from ..ner.calibration import find_recognizer
-from ..ner.spans import annotate_before, tempered_spans, upstream_of
+from ..ner.entities import annotate_before, tempered_spans, upstream_of
 from ..tables.find import hashes_symbols
 from .unknown import UnknownSymbols, features_of
 
@@ -385,7 +385,7 @@ def _find_component(nlp: Language, component: Optional[str]) -> str:
     classifiers = [name for name, pipe in nlp.pipeline if isinstance(pipe, TextCategorizer)]
     if component in classifiers:
         return cast(str, component)
-    gives_entities = any(hasattr(pipe, "tempered_spans") for _, pipe in nlp.pipeline)
+    gives_entities = any(hasattr(pipe, "score_spans") for _, pipe in nlp.pipeline)
     if component is None and classifiers and not gives_entities:
         return classifiers[0]
     return find_recognizer(nlp, component)

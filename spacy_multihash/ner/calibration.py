@@ -2,7 +2,7 @@
 
 Probabilities are calibrated if, of all entities with a probability of about p, a share of p is
 right. A temperature divides scores before they become probabilities (Guo et al. 2017, "On
-calibration of modern neural networks"). It changes what a model finds only if the model has a
+calibration of modern neural networks"). It changes what a model predicts only if the model has a
 `threshold` or `decoder = "best"`.
 """
 
@@ -25,7 +25,7 @@ from ..common.outputs import check_file_output, check_folder_output, paths_in, w
 from ..common.result import Result, Table
 from ..corpus.read import Data, examples_of
 from ..corpus.spans import gold_entities, gold_places
-from .spans import SpanScores, annotate_before
+from .entities import SpanScores, annotate_before
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,17 +72,6 @@ def reliability(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 
     ]
 
 
-def expected_calibration_error(
-    probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10
-) -> float:
-    """Return the mean gap of probability and share right, over entities (Guo et al. 2017, eq. 3).
-
-    See `reliability` for the arguments.
-    """
-    ranges = reliability(probabilities, right, bins)
-    return sum(abs(b.probability - b.share) * b.entities for b in ranges) / len(probabilities)
-
-
 def log_loss(probabilities: numpy.ndarray, right: numpy.ndarray) -> float:
     """Return the mean of -log p for right entities, -log(1 - p) for wrong entities."""
     p = numpy.clip(probabilities.astype("float64"), _EDGE, 1 - _EDGE)
@@ -106,18 +95,14 @@ def fit_temperature(probabilities: Callable[[float], numpy.ndarray], right: nump
     return float(math.exp((low + high) / 2))
 
 
-def is_at_edge(temperature: float) -> bool:
-    """Check if a temperature is about the lowest or the highest of the search."""
-    return not LOWEST * (1 + _FROM_EDGE) < temperature < HIGHEST * (1 - _FROM_EDGE)
-
-
 @dataclass(frozen=True)
 class Quality:
     """The calibration of probabilities.
 
-    entities: How many entities were found.
+    entities: How many entities were predicted.
     share: The share that is right: the precision.
-    error: The expected calibration error.
+    error: The expected calibration error: the mean gap of probability and share right, over
+        entities (Guo et al. 2017, eq. 3).
     loss: The log loss.
     """
 
@@ -129,8 +114,10 @@ class Quality:
 
 def quality_of(probabilities: numpy.ndarray, right: numpy.ndarray, bins: int = 10) -> Quality:
     """Measure the calibration; see `reliability` for the arguments."""
-    error = expected_calibration_error(probabilities, right, bins)
-    return Quality(len(right), float(right.mean()), error, log_loss(probabilities, right))
+    ranges = reliability(probabilities, right, bins)
+    gaps = sum(abs(each.probability - each.share) * each.entities for each in ranges)
+    loss = log_loss(probabilities, right)
+    return Quality(len(right), float(right.mean()), gaps / len(right), loss)
 
 
 @dataclass(frozen=True)
@@ -200,7 +187,7 @@ _BATCH = 256
 
 
 class Judged(NamedTuple):
-    """The E entities that a component finds where there is gold annotation.
+    """The E entities that a component predicts where there is gold annotation.
 
     former: The component's temperature.
     right (E,) bool: Whether each entity is right.
@@ -216,7 +203,7 @@ class Judged(NamedTuple):
 
 
 def judge_entities(nlp: Language, name: str, examples: Sequence[Example]) -> Judged:
-    """Find the entities of a corpus, and judge them. The pipeline doesn't change.
+    """Predict the entities of a corpus, and judge them. The pipeline doesn't change.
 
     Entities that other components set, or with tokens without gold annotation, are ignored.
 
@@ -246,7 +233,7 @@ def judge_entities(nlp: Language, name: str, examples: Sequence[Example]) -> Jud
         batches.append((scores, counting))
     if not right:
         raise ValueError(
-            f'Component "{name}" finds no entity in the corpus where it has gold annotation, so '
+            f'Component "{name}" predicts no entity in the corpus where it has gold annotation, so '
             "that there is nothing to calibrate. Expected a dev corpus of the kind of text that "
             "the pipeline was trained on."
         )
@@ -268,12 +255,12 @@ def best_temperature(judged: Judged) -> float:
     number, right = len(judged.right), int(judged.right.sum())
     if right in (0, number):
         raise ValueError(
-            f"{'All' if right else 'None of the'} {number} entities found on dev are right, so "
+            f"{'All' if right else 'None of the'} {number} entities predicted on dev are right, so "
             "there's nothing to calibrate. Take a larger dev corpus that the pipeline wasn't "
             "trained on, with the labels of the pipeline."
         )
     temperature = round(fit_temperature(judged.probabilities, judged.right), 3)
-    if is_at_edge(temperature):
+    if not LOWEST * (1 + _FROM_EDGE) < temperature < HIGHEST * (1 - _FROM_EDGE):
         raise ValueError(
             f"The best temperature, {temperature:.3f}, is at the edge of the range, {LOWEST} to "
             f"{HIGHEST}: {number:,} entities are too few to tell. Take a larger dev corpus of the "
@@ -326,13 +313,6 @@ def find_recognizer(nlp: Language, component: Optional[str] = None) -> str:
     return component or names[0]
 
 
-def set_temperature(nlp: Language, name: str, temperature: float) -> None:
-    """Set the temperature of a component, and in the config that is saved with it."""
-    recognizer: Any = nlp.get_pipe(name)
-    recognizer.temperature = temperature
-    nlp.get_pipe_config(name)["temperature"] = temperature
-
-
 def calibrate(
     nlp: Union[Language, str, Path],
     data: Data,
@@ -361,8 +341,8 @@ def calibrate(
     plot (Union[str, Path, None]): PNG file to draw a reliability diagram to. Needs matplotlib.
     force (bool): Whether to replace a pipeline at `output`, and a file at `plot`.
 
-    Raises ValueError if no entity is found where there is gold annotation, or if the corpus doesn't
-    tell which temperature is the best. Then nothing has changed.
+    Raises ValueError if no entity is predicted where there is gold annotation, or if the corpus
+    doesn't tell which temperature is the best. Then nothing has changed.
     """
     check_whole("calibrate", "bins", bins, 2, advice="Leave it out for 10.")
     inputs = paths_in(nlp, data)
@@ -376,7 +356,8 @@ def calibrate(
     name = find_recognizer(nlp, component)
     judged = judge_entities(nlp, name, list(examples_of(nlp, data)))
     done = compare(judged, best_temperature(judged), bins=bins)
-    set_temperature(nlp, name, done.temperature)
+    recognizer: Any = nlp.get_pipe(name)
+    recognizer.temperature = nlp.get_pipe_config(name)["temperature"] = done.temperature
     if output is not None:
         write_pipeline(nlp, Path(output))
     if plot is not None:

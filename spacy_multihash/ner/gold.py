@@ -10,7 +10,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from .biluo import MISSING, OUTSIDE, Entities, as_entities, tag_columns, tag_names
-from .docs import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
+from .entities import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
 
 
 def gold_labels(examples: Iterable[Example]) -> list[str]:

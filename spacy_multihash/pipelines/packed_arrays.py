@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import numpy
 
-from ..compute.quantization import Precision, narrow, narrow_exactly, widen
+from ..compute.quantization import Precision, dequantize, quantize, quantize_exactly
 
 CODES = "spacy-multihash.codes"
 SCALES = "scales"
@@ -23,11 +23,11 @@ def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  
     lossy (bool): Whether numbers may change. If not, an array is only packed if its codes decode to
         the same bits, as after loading a packed array.
 
-    Raises the errors of `narrow`, if lossy.
+    Raises the errors of `quantize`, if lossy.
     """
     if precision == "float32":
         return X
-    found = narrow(X, precision) if lossy else narrow_exactly(X, precision)
+    found = quantize(X, precision) if lossy else quantize_exactly(X, precision)
     return X if found is None else {CODES: found.codes, SCALES: found.scales}
 
 
@@ -36,7 +36,7 @@ def decode(value: dict[Any, Any], chain: Optional[Callable[[dict[Any, Any]], Any
     if CODES in value:
         codes, scales = value[CODES], value.get(SCALES)
         _check(codes, scales)
-        return widen(codes, scales)
+        return dequantize(codes, scales)
     return value if chain is None else chain(value)
 
 

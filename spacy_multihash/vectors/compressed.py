@@ -20,7 +20,7 @@ from thinc.api import get_array_module, get_current_ops, to_numpy
 
 from ..common.checks import MAX_SIZE
 from ..common.files import check_npy, reading, replacing_file, unpack
-from ..compute.quantization import Codes, Precision, narrow, narrow_exactly, widen
+from ..compute.quantization import Precision, Quantized, dequantize, quantize, quantize_exactly
 
 TABLE, KEYS, SPACY_KEYS = "vectors", "vectors.keys", "key2row"
 _BYTES = 8  # bytes of a key
@@ -281,7 +281,7 @@ class CompressedVectors(Vectors):
         with path.open("rb") as file_:
             records = numpy.load(file_, allow_pickle=False)[:, 0]
         scales = records["scale"] if "scale" in records.dtype.names else None
-        rows: Any = widen(records["codes"], scales)
+        rows: Any = dequantize(records["codes"], scales)
         self.data = get_current_ops().asarray2f(rows)
 
     def _read_keys(self, path: Path) -> None:
@@ -331,7 +331,8 @@ def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
         used = numpy.unique(keys.rows[keys.rows >= 0])
         rows = numpy.where(keys.rows < 0, keys.rows, numpy.searchsorted(used, keys.rows))
         data, keys = data[used], SortedKeys(keys.ids, rows.astype("int32"), keys.last)
-    codes = narrow(data, precision) if lossy else narrow_exactly(data, precision) or Codes(data)
+    codes = quantize(data, precision) if lossy else quantize_exactly(data, precision)
+    codes = codes or Quantized(data)
     if vectors.mode == Mode.default:
         with replacing_file(folder / KEYS) as new:
             srsly.write_msgpack(new, pack_keys(keys))
@@ -341,7 +342,7 @@ def compress_vectors(folder: Path, precision: Precision, *, lossy: bool) -> int:
     return num_rows - len(data)
 
 
-def _records(codes: Codes) -> numpy.ndarray:
+def _records(codes: Quantized) -> numpy.ndarray:
     """Make an array (rows, 1) of records: the codes and the scale of each row.
 
     spaCy's own vectors read it if a component is sourced, and can't compute with records. Plain

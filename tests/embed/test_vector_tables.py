@@ -17,7 +17,7 @@ from spacy.vectors import BaseVectors, Vectors
 from spacy.vocab import Vocab
 from thinc.api import NumpyOps
 
-from spacy_multihash.compute.quantization import narrow, widen
+from spacy_multihash.compute.quantization import dequantize, quantize
 from spacy_multihash.embed.rows import on_device
 from spacy_multihash.embed.vector_tables import (
     PREFIX,
@@ -258,7 +258,7 @@ def test_a_table_that_compress_rounded_is_the_same(
     (tmp_path / "es" / "vocab" / "vectors.npy").replace(table)
     load_tables(nlp.vocab, {"es": path})
     kept = find_table(nlp.vocab, "es")
-    rounded = widen(*narrow(kept.data, precision))
+    rounded = dequantize(*quantize(kept.data, precision))
     assert not numpy.array_equal(kept.data, rounded)
     kept.data[:] = rounded
     load_tables(nlp.vocab, {"es": path})
@@ -273,5 +273,5 @@ def test_equal_tables_are_compared_without_rounding(
 ) -> None:
     path = Path(save_words(tmp_path / "es", WORDS, 4))
     load_tables(nlp.vocab, {"es": path})
-    monkeypatch.delattr("spacy_multihash.embed.vector_tables.is_rounded")
+    monkeypatch.delattr("spacy_multihash.embed.vector_tables.quantize_exactly")
     load_tables(nlp.vocab, {"es": path})

@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from thinc.api import Model, fix_random_seed
 
-from spacy_multihash.ner.docs import lengths_of
+from spacy_multihash.ner.entities import lengths_of
 from spacy_multihash.ner.gold import gold_tags
 from spacy_multihash.ner.tagger.component import EntityTagger
 from spacy_multihash.ner.tagger.crf import tagging_loss

@@ -17,15 +17,12 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.calibration import (
-    HIGHEST,
     LOWEST,
     Judged,
     best_temperature,
     calibrate,
-    expected_calibration_error,
     find_recognizer,
     fit_temperature,
-    is_at_edge,
     judge_entities,
     log_loss,
     quality_of,
@@ -55,7 +52,7 @@ def test_error_is_the_mean_distance_over_ranges(
     entities: list[tuple[float, bool]], bins: int
 ) -> None:
     p, right = (numpy.array(column) for column in zip(*entities, strict=True))
-    assert_allclose(expected_calibration_error(p, right, bins), by_loop(entities, bins), atol=1e-9)
+    assert_allclose(quality_of(p, right, bins).error, by_loop(entities, bins), atol=1e-9)
     ranges = reliability(p, right, bins)
     assert sum(of_range.entities for of_range in ranges) == len(entities)
     assert all(0 <= of_range.share <= 1 and of_range.entities for of_range in ranges)
@@ -87,12 +84,10 @@ def test_fitted_temperature_is_the_one_that_the_data_were_drawn_with(truth: floa
     assert_allclose(fit_temperature(probabilities, right), truth, rtol=0.05)
 
 
-def test_temperature_of_a_model_that_is_always_right_is_the_lowest_which_is_no_result() -> None:
+def test_temperature_of_a_model_that_is_always_right_is_the_lowest() -> None:
     right = numpy.ones(5, dtype=bool)
     fitted = fit_temperature(lambda t: numpy.full(5, 1 / (1 + math.exp(-1 / t))), right)
     assert LOWEST <= fitted < 2 * LOWEST
-    assert all(map(is_at_edge, [fitted, 0.01, LOWEST, 0.0504, 19.9, HIGHEST, 100.0]))
-    assert not any(map(is_at_edge, [0.06, 1.0, 19.0]))
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +202,7 @@ def best_of(*right: bool) -> None:
 
 
 REFUSED: list[tuple[Callable[[], None], str]] = [
-    (judge_without_gold, 'Component "tagger_ner" finds no entity'),
+    (judge_without_gold, 'Component "tagger_ner" predicts no entity'),
     (judge_made_and_left_out, "another doc than it was given, and left out [1-9]"),
     (lambda: best_of(True, True, True), "All 3 entities .* are right, .* a larger dev corpus"),
     (

@@ -30,9 +30,10 @@ from ..biluo import (
     tag_columns,
     tag_names,
 )
-from ..docs import (
+from ..entities import (
     Confidences,
     KeysOfDocs,
+    SpanScores,
     confidences_of,
     constraints_of,
     entities_at,
@@ -55,7 +56,6 @@ from ..recognizer import (
     other_architecture,
     warn_unheard,
 )
-from ..spans import SpanScores
 from .crf import entity_marginals, tagging_loss
 from .decode import decode
 from .settings import Settings

@@ -22,8 +22,9 @@ from ...compute.array_ops import ArrayOps
 from ...compute.ops import operations
 from ...compute.plans import Plan, Reading
 from ..biluo import Entities, as_entities
-from ..docs import (
+from ..entities import (
     KeysOfDocs,
+    SpanScores,
     entities_at,
     entity_keys,
     set_entities,
@@ -38,7 +39,6 @@ from ..recognizer import (
     not_finite,
     warn_unheard,
 )
-from ..spans import SpanScores
 from .best import find_best
 from .probabilities import (
     SpanProbabilities,

@@ -21,7 +21,7 @@ import numpy
 from spacy.tokens import Doc
 
 from ..biluo import Entities
-from ..docs import Confidences, confidences_of, set_confidences, spans_of
+from ..entities import Confidences, confidences_of, set_confidences, spans_of
 from .rules import NO_ACTION, NO_LABEL, Steps, valid_inside, valid_outside
 from .states import Batch, score_states
 

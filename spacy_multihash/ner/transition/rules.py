@@ -24,7 +24,7 @@ from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from ..docs import IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE
+from ..entities import IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE
 
 # The column of an action that is invalid, or that the model lacks.
 NO_ACTION = -1

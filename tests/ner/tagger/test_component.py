@@ -20,7 +20,7 @@ from thinc.api import Adam, Config, fix_random_seed
 
 from spacy_multihash import EntityTagger
 from spacy_multihash.ner.biluo import Entities, tag_names
-from spacy_multihash.ner.docs import EntityKey, constraints_of
+from spacy_multihash.ner.entities import EntityKey, constraints_of
 from spacy_multihash.ner.tagger.crf import entity_marginals
 from tests.helpers.tagger_ner import (
     CRF,
