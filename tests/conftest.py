@@ -40,7 +40,6 @@ SLOW = [
     "test_spacy_suite.py",
     "test_notebooks.py",
     "corpus/test_published_corpora.py",
-    "fit/test_training.py",
     "experiments/test_runs.py",
     "experiments/test_arms.py",
     "benchmarks/test_benchmarks.py",
@@ -49,7 +48,6 @@ SLOW = [
     "scale/test_apply.py",
     "scale/test_cluster.py",
     "scale/test_workers.py",
-    "test_features.py",
     "test_pipeline.py",
 ]
 

@@ -250,7 +250,7 @@ def apply(
     source = source_of(load_pipeline, nlp, code)
     if not source.digest:
         load_pipeline(nlp)  # raises a clear error
-    check_apart(folder, folder_of(str(source.place)))
+    check_apart(folder, folder_of(source.place))
     application = Application(source, corpus, folder, format, batch_size, max_length)
     planned = application.plan(files)
     replaced = application.check_output(force=force)

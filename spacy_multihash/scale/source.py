@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -16,8 +16,6 @@ from spacy.util import get_package_path, import_file, is_package
 MAX_GROWTH = 1_000_000
 # Identifies this process.
 _HERE = uuid4().hex
-# Compiled Python files contain the times of their sources.
-_COMPILED = "__pycache__"
 
 T = TypeVar("T")
 
@@ -41,7 +39,7 @@ class Source(Generic[T]):
     """An object, such as a pipeline, that each worker process loads once.
 
     load (Callable[[], T]): Loads it. Must be picklable.
-    place (Optional[str]): The package, folder or file to load. None if there are no files.
+    place (str): The package, folder or file to load.
     digest (str): The digest of these files, "" if there are none. A process raises ValueError if
         its files have another digest.
     code (Optional[Path]): Python file to import first, in other processes.
@@ -49,8 +47,8 @@ class Source(Generic[T]):
     """
 
     load: Callable[[], T]
-    place: Optional[str] = None
-    digest: str = ""
+    place: str
+    digest: str
     code: Optional[Path] = None
     code_digest: str = ""
     home: str = _HERE
@@ -85,7 +83,7 @@ class Source(Generic[T]):
         return self.loaded()
 
     def _check_files(self) -> None:
-        if self.place is not None and digest_of(folder_of(self.place)) != self.digest:
+        if digest_of(folder_of(self.place)) != self.digest:
             raise ValueError(
                 f"{self.place} has other files here than where the command was started. Copy or "
                 "install the same ones."
@@ -101,8 +99,7 @@ class Source(Generic[T]):
             )
         if self.code not in _imported:
             import_file("python_code", self.code)
-            _imported[self.code] = self.code_digest
-        elif _imported[self.code] != self.code_digest:
+        if _imported.setdefault(self.code, self.code_digest) != self.code_digest:
             raise ValueError(
                 f"{self.code} was changed after this process had imported it. Start the worker "
                 "again."
@@ -119,15 +116,10 @@ def source_of(
     """
     is_path = not is_package(str(model)) and Path(model).exists()
     place = str(Path(model).absolute() if is_path else model)
-    source = source_without_files(partial(load, place), code)
-    return replace(source, place=place, digest=digest_of(folder_of(place)))
-
-
-def source_without_files(load: Callable[[], T], code: Optional[Path] = None) -> Source[T]:
-    """Make a source without files. The arguments are the same as in `source_of`."""
+    digest = digest_of(folder_of(place))
     if code is None:
-        return Source(load)
-    return Source(load, code=code.absolute(), code_digest=digest_of(code))
+        return Source(partial(load, place), place, digest)
+    return Source(partial(load, place), place, digest, code.absolute(), digest_of(code))
 
 
 def folder_of(place: str) -> Path:
@@ -139,12 +131,12 @@ def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file, or of a folder's names and bytes, "" if there are no files."""
     if path.is_file():
         return sha256(path.read_bytes()).hexdigest()
-    digest = sha256()
-    files = [file_ for file_ in sorted(path.rglob("*")) if file_.is_file()]
-    for file_ in files:
+    digest, is_empty = sha256(), True
+    for file_ in sorted(path.rglob("*")):
         inside = file_.relative_to(path)
-        if _COMPILED not in inside.parts:
-            data = file_.read_bytes()
+        # Compiled Python files contain the times of their sources.
+        if file_.is_file() and "__pycache__" not in inside.parts:
+            data, is_empty = file_.read_bytes(), False
             digest.update(f"{inside.as_posix()}\0{len(data)}\0".encode())
             digest.update(data)
-    return digest.hexdigest() if files else ""
+    return "" if is_empty else digest.hexdigest()

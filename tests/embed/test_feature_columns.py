@@ -17,7 +17,9 @@ from spacy_multihash import (
     build_multi_embed_v1,
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
+    embed_to_spacy,
     set_tables,
+    spacy_seeds,
 )
 from tests.helpers.features import ids_of, ngrams, reference_vectors
 from tests.helpers.gradients import check_param_gradients
@@ -172,3 +174,9 @@ def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
     model = build_hash(["ORTH[:2]"]).initialize(X=docs[:1])
     with pytest.raises(ValueError, match="The vocab of a batch has no string .* of one vocab"):
         model.predict(docs)
+
+
+def test_features_that_spacy_lacks_are_not_converted() -> None:
+    ours = build_hash(["NORM", "ORTH[:1]", "_.kinds"], num_hashes=4, seeds=spacy_seeds(3))
+    with pytest.raises(ValueError, match="has the features .* with PREFIX in the place of ORTH"):
+        embed_to_spacy(ours)

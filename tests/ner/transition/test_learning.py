@@ -11,7 +11,6 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import SGD, Optimizer, fix_random_seed
 
-from spacy_multihash import BatchEntityRecognizer
 from tests.helpers.spacy_pipelines import CNN, LISTENER, TOK2VEC
 from tests.helpers.tagger_ner import TEXTS, entities_of, examples_of, gold
 from tests.helpers.transition import Case
@@ -23,7 +22,7 @@ from tests.helpers.transition_training import (
     theirs,
     without_state_dropout,
 )
-from tests.helpers.weights import all_weights, weights_of
+from tests.helpers.weights import all_weights
 
 AS_SPACY = {"state_dropout": 0.0, "spacy_gradient": True}
 FACTORIES = {"ner": {}, "batch_ner": AS_SPACY}
@@ -140,20 +139,3 @@ def test_multitask_objectives_are_updated_as_by_spacys_ner() -> None:
         calls.append(objective.calls)
     assert calls[0] == calls[1]
     assert [drop for _, drop in calls[0]] == [0.25, 0.5]
-
-
-def new_recognizer() -> tuple[BatchEntityRecognizer, list[Example]]:
-    component = ours(Case(("GPE", "PER"), exact=True, scale=0.5))
-    return component, examples_of(spacy.blank("en", vocab=component.vocab))
-
-
-def test_an_optimizer_changes_all_weights_and_none_changes_none() -> None:
-    component, examples = new_recognizer()
-    before = weights_of(component.model)
-    for sgd in (None, False):
-        component.update(examples, sgd=sgd)
-        for values, others in zip(before, weights_of(component.model), strict=True):
-            assert_array_equal(values, others)
-    component.update(examples, sgd=Optimizer(0.01))
-    assert all((a != b).any() for a, b in zip(before, weights_of(component.model), strict=True))
-    assert not any(values.any() for values in gradients(component.model).values())
