@@ -69,7 +69,7 @@ _NAMES = {
         "write_tables",
     ],
     "textcat.architectures": ["build_textcat_hash_embed_v1"],
-    "vectors.tools": [
+    "tables.vectors": [
         "WrittenVectors",
         "align_vectors",
         "merge_vectors",

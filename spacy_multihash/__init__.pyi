@@ -72,15 +72,15 @@ from .tables.tables import make_tables as make_tables
 from .tables.tables import merge_tables as merge_tables
 from .tables.tables import read_tables as read_tables
 from .tables.tables import write_tables as write_tables
+from .tables.vectors import WrittenVectors as WrittenVectors
+from .tables.vectors import align_vectors as align_vectors
+from .tables.vectors import merge_vectors as merge_vectors
+from .tables.vectors import prune_vectors as prune_vectors
+from .tables.vectors import reduce_vectors as reduce_vectors
 from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
 from .training.fit import Fitted as Fitted
 from .training.fit import fit as fit
 from .training.settings import InitConfig as InitConfig
 from .training.settings import init_config as init_config
-from .vectors.tools import WrittenVectors as WrittenVectors
-from .vectors.tools import align_vectors as align_vectors
-from .vectors.tools import merge_vectors as merge_vectors
-from .vectors.tools import prune_vectors as prune_vectors
-from .vectors.tools import reduce_vectors as reduce_vectors
 
 __version__: str

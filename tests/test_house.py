@@ -22,7 +22,6 @@ for imported in PARTS.values():
 PARTS |= {
     "ner.tagger": {"compute", "encode", "ner"},
     "ner.transition": {"compute", "ner"},
-    "vectors.tools": {"corpus", "embed", "vectors"},  # words of corpora
     "compat": {"compute", "embed", "tables"},
     "layers": {"compute", "embed", "encode", "ner", "ner.tagger", "textcat"},
 }

@@ -5,7 +5,7 @@ from typing import Literal, Optional
 
 import typer
 
-from ..vectors.tools import align_vectors, merge_vectors, prune_vectors, reduce_vectors
+from ..tables.vectors import align_vectors, merge_vectors, prune_vectors, reduce_vectors
 from ._util import PROGRESS, command, show, wrote
 
 HELP = """Align, merge, shorten and prune static vectors.

@@ -14,8 +14,8 @@ from spacy_multihash import Converted, Reading, convert, corpus_stats
 from spacy_multihash.corpus.conll import EMPTY, RANGE, UNREAD, UNSEEN
 from spacy_multihash.corpus.convert import CONTRADICTS, HIDDEN, NOT_ALIGNED, REJECTED
 from spacy_multihash.inspection.errors import errors
+from spacy_multihash.tables.vectors import read_pairs, read_words
 from spacy_multihash.training.scores import score_texts
-from spacy_multihash.vectors import tools
 from spacy_multihash.vectors.text import read_text
 from tests.helpers import cli
 
@@ -395,9 +395,9 @@ def test_invisible_characters_are_removed_and_named(tmp_path: Path, hidden: str)
 
 def test_words_of_lists_and_pairs_are_cleaned(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("the \n to\n\ufeffcat\u200b\n\u200b\n", encoding="utf8")
-    assert tools.read_words(tmp_path / "words.txt") == ["the", "to", "cat"]
+    assert read_words(tmp_path / "words.txt") == ["the", "to", "cat"]
     (tmp_path / "pairs.txt").write_text("the\tto\n\ufeffa\tb\u00ad\n", encoding="utf8")
-    assert tools.read_pairs(tmp_path / "pairs.txt") == [("the", "to"), ("a", "b")]
+    assert read_pairs(tmp_path / "pairs.txt") == [("the", "to"), ("a", "b")]
     (tmp_path / "cat.txt").write_text("cat 1.5 2.5\n\ufeffdog 3.5 4.5\n", encoding="utf8")
     assert read_text(tmp_path / "cat.txt")[0] == ["cat", "dog"]
 

@@ -13,8 +13,7 @@ from spacy.tokens import Doc
 from spacy.training.initialize import load_vectors_into_model
 from spacy.vocab import Vocab
 
-from spacy_multihash.vectors.files import read_table
-from spacy_multihash.vectors.tools import (
+from spacy_multihash.tables.vectors import (
     WrittenVectors,
     align_vectors,
     merge_vectors,
@@ -22,6 +21,7 @@ from spacy_multihash.vectors.tools import (
     read_pairs,
     reduce_vectors,
 )
+from spacy_multihash.vectors.files import read_table
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import write_corpus
@@ -147,7 +147,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_: object, **__: object) -> None:
         pytest.fail("The work has begun")
 
-    monkeypatch.setattr("spacy_multihash.vectors.tools.read_table", read)
+    monkeypatch.setattr("spacy_multihash.tables.vectors.read_table", read)
 
 
 @pytest.mark.usefixtures("no_work", "folder")

@@ -15,11 +15,11 @@ from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..corpus.read import read_docs
 from ..embed.features import attr_id
-from . import reduce
-from .align import alike_vectors, pair_vectors, procrustes
-from .files import read_table, text_words, write_table
-from .table import VectorTable
-from .text import SUFFIXES, is_text
+from ..vectors import reduce
+from ..vectors.align import alike_vectors, pair_vectors, procrustes
+from ..vectors.files import read_table, text_words, write_table
+from ..vectors.table import VectorTable
+from ..vectors.text import SUFFIXES, is_text
 
 Source = Union[str, Path]
 # Words, a file with a word a line, or a corpus (.spacy file or folder).
