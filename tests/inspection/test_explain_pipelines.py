@@ -187,6 +187,14 @@ def test_labels_of_texts_are_explained(model: dict[str, Any], exclusive: bool) -
         explain(nlp, "a good day", spans=["X"])
 
 
+def test_entities_are_explained_rather_than_labels_of_texts(nlp: Language) -> None:
+    both = classifier({**OURS, "exclusive_classes": True}, updates=1)
+    both.add_pipe("batch_ner", source=nlp)
+    assert {each.label for each in explain(both, TEXT).explanations} == {"PER", "GPE"}
+    (each,) = explain(both, TEXT, component="textcat").explanations
+    assert each.label in ("POS", "NEG")
+
+
 def test_sure_labels_are_told_apart() -> None:
     """Where float32 rounds a probability to 1, the other labels' probabilities tell it."""
     nlp = classifier({**OURS, "exclusive_classes": True}, updates=5)
