@@ -1,7 +1,6 @@
-"""What MkDocs does beside the pages of docs/: generated pages, files of the repository, links."""
+"""What MkDocs does beside the pages of docs/: files of the repository, and links to them."""
 
 import re
-import runpy
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 
@@ -44,11 +43,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Append what is generated, and lead links to the site's files."""
-    uri = page.file.src_uri
-    markdown = LINK.sub(lambda link: lead(link, uri), markdown)
-    generated = runpy.run_path(str(ROOT / "docs" / "site" / "reference.py"))["PAGES"]
-    return f"{markdown}\n{generated[uri]()}" if uri in generated else markdown
+    """Lead links to the site's files."""
+    return LINK.sub(lambda link: lead(link, page.file.src_uri), markdown)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -29,8 +29,6 @@ def accelerate_cli(
     have the same weights. Predictions stay the same. spacy.load loads the new pipeline wherever
     this package is installed.
     --data measures how much faster it is on your texts, and compares what both pipelines annotate.
-
-    DOCS: python -m pydoc spacy_multihash.accelerate
     """
     done = accelerate(
         model, output, keep_ner=keep_ner, keep_parser=keep_parser, texts=data, force=force

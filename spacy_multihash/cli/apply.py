@@ -40,8 +40,6 @@ def apply_cli(
     Each shard gives a file in OUTPUT, written whole or not at all. After an interruption, run the
     same command again to do the rest. A shard that fails is tried again, and the others go on.
     Texts that can't be read are skipped, and listed in an .errors file next to the shard's output.
-
-    DOCS: python -m pydoc spacy_multihash.apply
     """
     done = apply(
         model,

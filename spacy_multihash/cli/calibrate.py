@@ -31,8 +31,6 @@ def calibrate_cli(
     temperature with the lowest log loss on DATA, for a component batch_ner or tagger_ner, and
     writes the pipeline with it. The entities stay the same, except with decoder = "best" or
     threshold. Don't use the training or test corpus as DATA.
-
-    DOCS: python -m pydoc spacy_multihash.calibrate
     """
     done = calibrate(model, data, output, component=component, bins=bins, plot=plot, force=force)
     show(done, as_json=as_json)

@@ -32,8 +32,6 @@ def compress_cli(
     Vectors and tables are saved as int8 with a scale per row, weights as float16. spacy.load makes
     them float32 wherever this package is installed. Strings that no component needs, and rows of
     vectors that no word has, are left out. --data compares the predictions of both pipelines.
-
-    DOCS: python -m pydoc spacy_multihash.compress
     """
     done = compress(
         model,

@@ -74,8 +74,6 @@ def convert_cli(
 
     Each line is written, left out and shown, or refused. If no entities or labels are left, nothing
     is written.
-
-    DOCS: python -m pydoc spacy_multihash.corpus.convert
     """
     reading = Reading(
         format=format,

@@ -73,8 +73,6 @@ def corpus_stats_cli(
     with the same text. With --vectors, words without a vector are counted too. Attributes come from
     the vocab, so NORM may differ from a tokenizer's exceptions. .txt and .jsonl files have no
     annotations.
-
-    DOCS: python -m pydoc spacy_multihash.corpus.statistics
     """
     check_file_output(output, "--output", vectors, train, dev, test, code, force=force)
     with open_workers(workers, dask) as pool:

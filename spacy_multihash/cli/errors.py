@@ -44,8 +44,6 @@ def errors_cli(
 
     --export prints a line for each doc with mistakes, with its gold entities, to fix them in
     Prodigy or doccano. convert reads the exports of both.
-
-    DOCS: python -m pydoc spacy_multihash.errors
     """
     check_file_output(output, "--output", model, data, train, code, force=force)
     done = errors(

@@ -44,8 +44,6 @@ def evaluate_cli(
     An entity is seen if TRAIN has an entity with the same text. When seen entities are scored, as
     in the paper, unseen entities count as missing annotation, and the other way round. Other false
     positives count in both parts.
-
-    DOCS: python -m pydoc spacy_multihash.corpus.evaluation
     """
     check_file_output(output, "--output", model, data, train, code, force=force)
     for name in ("seen", "unseen") if masked else ():

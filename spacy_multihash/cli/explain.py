@@ -46,8 +46,6 @@ def explain_cli(
     the time grows with the length of the text times the number of entities. To limit it, set
     --max-entities. A corpus is read twice for each feature (eight times if tables are hashed), and
     once more.
-
-    DOCS: python -m pydoc spacy_multihash.explain
     """
     check_file_output(output, "--output", model, file, data, code, force=force)
     if data is not None:

@@ -89,8 +89,6 @@ def fit_cli(
 
     Ctrl-C ends training, and goes on with the best model so far. To override settings of the
     config, add them, as in --training.max_steps 1000.
-
-    DOCS: python -m pydoc spacy_multihash.fit
     """
     options = {name: ctx.params[name] for name in _OPTIONS}
     if gpu_id >= 0:

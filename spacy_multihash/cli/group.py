@@ -14,9 +14,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 HELP = """Make spaCy pipelines faster and smaller, and train recognizers and classifiers.
-
-DOCS: python -m pydoc spacy_multihash
 """
+PAGE = "docs/commands.md"
 # The first line of each command's help. The command NAME is NAME_cli in the module of that name,
 # with underscores.
 COMMANDS = {
@@ -51,6 +50,11 @@ def load_command(name: str) -> Any:  # noqa: ANN401 (click's Command)
         cli.command(name, context_settings=settings)(function)
     command = get_command(cli)
     command.name = name
+    for each, path in (
+        (command, name),
+        *((part, f"{name} {part.name}") for part in getattr(command, "commands", {}).values()),
+    ):
+        each.epilog = f"DOCS: {PAGE}#multihash-{path.replace(' ', '-')}"
     return command
 
 
@@ -75,6 +79,7 @@ multihash_cli = typer.Typer(
     name="multihash",
     cls=LazyGroup,
     help=HELP,
+    epilog=f"DOCS: {PAGE}, in the repository and on the site",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

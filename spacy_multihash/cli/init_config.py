@@ -44,8 +44,6 @@ def init_config_cli(
     With --train, features, rows, static vectors and the batch size are chosen to fit the corpus,
     and each reason is printed. With --vectors, text classifiers use another model, since TextCatBOW
     doesn't use vectors.
-
-    DOCS: python -m pydoc spacy_multihash.init_config
     """
     if output != STDOUT:
         check_file_output(output, "OUTPUT", train, dev, vectors, force=force)

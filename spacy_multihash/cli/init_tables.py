@@ -64,8 +64,6 @@ def init_tables_cli(
     To count a large corpus in pieces, the shards of a folder, use --shards, and --workers or --dask
     to count several shards at a time. The tables are the same: rare values are left out after all
     shards are counted.
-
-    DOCS: python -m pydoc spacy_multihash.init_tables
     """
     overrides = parse_overrides(ctx)
     if shards is None and (workers is not None or dask is not None):

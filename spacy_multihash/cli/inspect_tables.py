@@ -27,8 +27,6 @@ def inspect_tables_cli(
     With --data, you see how the distinct values of a corpus fill each table: its load factor
     (values times hashes, divided by rows), and the values that share all their rows with another
     value. --output draws both.
-
-    DOCS: python -m pydoc spacy_multihash.inspect_tables
     """
     check_file_output(output, "--output", model, data, code, force=force)
     done = inspect_tables(model, data, progress=PROGRESS)

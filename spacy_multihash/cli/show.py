@@ -34,8 +34,6 @@ def show_cli(
 
     tagger_ner and batch_ner give probabilities, and spaCy's ner doesn't. With --output, you get a
     page for a browser. A text classifier's labels are shown too.
-
-    DOCS: python -m pydoc spacy_multihash.show
     """
     check_file_output(output, "--output", model, file, code, force=force)
     shown = show_entities(model, read_text(text, file), threshold=threshold)

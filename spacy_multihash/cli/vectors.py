@@ -11,8 +11,6 @@ from ._util import PROGRESS, command, show, wrote
 HELP = """Align, merge, shorten and prune static vectors.
 
 Tables are packages, folders of pipelines or vocabs, and vectors as text.
-
-DOCS: python -m pydoc spacy_multihash.vectors
 """
 _IN = typer.Argument(
     ...,
@@ -55,10 +53,7 @@ def align_cli(
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
-    """Rotate a table into another table's space, such as another language's.
-
-    DOCS: python -m pydoc spacy_multihash.align_vectors
-    """
+    """Rotate a table into another table's space, such as another language's."""
     done = align_vectors(source, target, output, dictionary=dictionary, lang=lang, force=force)
     show(done)
     wrote("the vectors", output)
@@ -73,10 +68,7 @@ def merge_cli(
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
-    """Merge tables into one, with the words of all tables: PCA of the tables side by side.
-
-    DOCS: python -m pydoc spacy_multihash.merge_vectors
-    """
+    """Merge tables into one, with the words of all tables: PCA of the tables side by side."""
     show(merge_vectors(sources, output, width=width, lang=lang, force=force, progress=PROGRESS))
     wrote("the vectors", output)
 
@@ -107,10 +99,7 @@ def pca_cli(
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
-    """Make vectors shorter, by their principal axes.
-
-    DOCS: python -m pydoc spacy_multihash.reduce_vectors
-    """
+    """Make vectors shorter, by their principal axes."""
     done = reduce_vectors(
         source,
         output,
@@ -147,10 +136,7 @@ def prune_cli(
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
 ) -> None:
-    """Keep the vectors of a corpus's words.
-
-    DOCS: python -m pydoc spacy_multihash.prune_vectors
-    """
+    """Keep the vectors of a corpus's words."""
     done = prune_vectors(
         source,
         output,

@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import pydoc
 import re
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from spacy_multihash.compute.dispatch import available_kernels
 from tests.helpers.cli import invoke, ok, refused
 from tests.helpers.corpora import write_corpus
 from tests.helpers.kernels import using_kernels
+from tests.helpers.paths import ROOT
 
 MODULES = [f"spacy_multihash.cli.{name.replace('-', '_')}" for name in COMMANDS]
 OF_VECTORS = [f"vectors {command.name}" for command in vectors_cli.registered_commands]
@@ -56,11 +56,12 @@ def run(*args: Any, **environ: str) -> subprocess.CompletedProcess[bytes]:
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS, *OF_VECTORS])
-def test_help_names_docs_that_an_installed_package_has(command: str) -> None:
+def test_help_links_the_page_that_describes_the_command(command: str) -> None:
     result = invoke(*command.split(), "--help")
-    (name,) = re.findall(r"DOCS: python -m pydoc (\S+)\n", result.output)
-    assert pydoc.locate(name) is not None
-    assert "docs/" not in result.output
+    (link,) = re.findall(r"DOCS: (docs/\S+?),? ?(?:in the repository.*)?\n", result.output)
+    page, _, anchor = link.partition("#")
+    headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text("utf8"), re.M)
+    assert not command or anchor in [heading.replace(" ", "-") for heading in headings]
 
 
 def test_summary_of_a_command_begins_its_own_help() -> None:
