@@ -1,4 +1,4 @@
-"""Write results to a file, and as a table and a figure for the docs."""
+"""Write results to a file, and as a table and figures for the docs."""
 
 import json
 import os
@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 FIGURE = ROOT / "docs" / "figures" / "growth.svg"
+BARS = ROOT / "docs" / "figures" / "speedups.svg"
 STYLE = ROOT / "docs" / "figures.mplstyle"
 BEGIN, END = "<!-- begin: benchmarks -->\n", "<!-- end: benchmarks -->\n"
 RATIOS = (OPENBLAS, OURS, OUR_ADAM)
@@ -166,7 +167,7 @@ def describe_results(every: Sequence[Results]) -> str:
 
 
 def report(paths: Sequence[Path]) -> None:
-    """Put the table of results into the docs, and draw their figure."""
+    """Put the table of results into the docs, and draw their figures."""
     every = [json.loads(path.read_text("utf8")) for path in paths]
     text = PAGE.read_text("utf8")
     before, begin, rest = text.partition(BEGIN)
@@ -176,6 +177,50 @@ def report(paths: Sequence[Path]) -> None:
     block = f"{make_table(every)}\n{describe_results(every)}"
     PAGE.write_text(before + begin + block + end + after, "utf8")
     draw_growth(FIGURE, every[0])
+    draw_speedups(BARS, every)
+
+
+def draw_speedups(path: Path, every: Sequence[Results]) -> None:
+    """Draw how many times as fast as spaCy we are, a bar for each case and processor.
+
+    Of several results of a processor, the first counts. Training is with our Adam, as in the table.
+    """
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    of_cpus = {results["cpu"].split()[0].removesuffix("(R)"): results for results in every[::-1]}
+    cases = {
+        name: row["label"].replace("`", "")
+        for name, row in every[0]["rows"].items()
+        if row["unit"].endswith(("a token", "a step")) and "growth" not in name
+    }
+    with style.context(["default", STYLE]):
+        figure = Figure(figsize=(5.5, 0.6 + 0.42 * len(cases)))
+        ax = figure.subplots()
+        for i, (cpu, results) in enumerate(sorted(of_cpus.items())):
+            found = [
+                (y, (row["ratios"].get(OUR_ADAM) or row["ratios"][OURS])["median"])
+                for y, name in enumerate(cases)
+                if (row := results["rows"].get(name))
+            ]
+            ys, ratios = zip(*found, strict=True)
+            places = [y + (i - 0.5) * 0.38 for y in ys]
+            bars = ax.barh(places, ratios, 0.34, color=("C0", "C3")[i % 2], label=cpu)
+            ax.bar_label(bars, fmt="%.1f", padding=2, fontsize=7)
+        ax.axvline(1, color="black", linewidth=0.8)
+        ax.set_yticks(range(len(cases)), [fold(label) for label in cases.values()])
+        ax.set_ylim(len(cases) - 0.5, -0.5)
+        ax.grid(axis="x")
+        ax.grid(axis="y", visible=False)
+        ax.set_xlabel("spaCy's time divided by ours")
+        figure.legend(loc="outside lower center", ncols=2)
+        figure.savefig(path, metadata={"Date": None})
+
+
+def fold(label: str) -> str:
+    """Write the last part of a label on a line of its own."""
+    before, _, last = label.rpartition(", ")
+    return f"{before},\n{last}"
 
 
 def draw_growth(path: Path, results: Results) -> None:

@@ -124,7 +124,7 @@ def test_table_has_results_side_by_side() -> None:
     assert len(lines) == 4
 
 
-def test_report_fills_the_page_and_draws_growth(
+def test_report_fills_the_page_and_draws_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = {SPACY: [3.0, 3.0], OURS: [1.0, 2.0]}
@@ -133,17 +133,20 @@ def test_report_fills_the_page_and_draws_growth(
         "growth/width/64": make_row("width 64", "us a token", 1, values),
         "growth/hashes/1": make_row("one hash", "us a token", 1, {OURS: [1.0]}),
     }
-    file, page, figure = tmp_path / "3.json", tmp_path / "page.md", tmp_path / "growth.svg"
+    file, page = tmp_path / "3.json", tmp_path / "page.md"
+    growth, bars = tmp_path / "growth.svg", tmp_path / "speedups.svg"
     write_results(file, {**describe_run("a sample"), "seconds": 1, "rows": rows})
     monkeypatch.setattr(report, "PAGE", page)
-    monkeypatch.setattr(report, "FIGURE", figure)
+    monkeypatch.setattr(report, "FIGURE", growth)
+    monkeypatch.setattr(report, "BARS", bars)
     page.write_text(f"Before.\n{report.BEGIN}old\n{report.END}After.\n", "utf8")
     report.report([file])
     text = page.read_text("utf8")
     assert text.startswith(f"Before.\n{report.BEGIN}| ") and text.endswith(f"{report.END}After.\n")
     assert "| one text | 3 us a token |" in text and "texts of a sample" in text
     assert "old" not in text and "width 64" not in text
-    assert "<svg" in figure.read_text("utf8")
+    assert "<svg" in growth.read_text("utf8")
+    assert "<svg" in bars.read_text("utf8")
     page.write_text("Without a place.\n", "utf8")
     with pytest.raises(ValueError, match="must have the lines <!-- begin: benchmarks -->"):
         report.report([file])
