@@ -88,7 +88,7 @@ QUESTIONS = (
     Question(
         "Which settings?",
         (
-            _one("recommended vs. the report's", CHOSEN, HASH, SIX, "test_f"),
+            _one("recommended vs. the paper's", CHOSEN, HASH, SIX, "test_f"),
             _one("recommended vs. spaCy's efficiency config", CHOSEN, SPACY, NINE, "test_f"),
             _one("recommended vs. a CRF", CHOSEN, CRF, NINE, "test_f"),
             _one("recommended vs. a CRF, 300 sentences", CHOSEN_FEW, CRF, CUT, "test_f"),
@@ -186,7 +186,7 @@ QUESTIONS = (
         (
             _one("with vectors", "vectors_own", "vectors_none", (ES, NL, WNUT), "test_f"),
             Contrast(
-                "the report's, with vectors", [(HASH, HASH)], (*VECTORS,), "test_f", VECTORS, True
+                "the paper's, with vectors", [(HASH, HASH)], (*VECTORS,), "test_f", VECTORS, True
             ),
         ),
         "the vectors of your language",

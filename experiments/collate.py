@@ -60,11 +60,24 @@ def collate(results: Path, docs: Path) -> list[Path]:
 
 
 def fill(text: str, name: str, body: str) -> str:
-    """Put tables between their marks in a page. `begin: NAME 2` marks a body's second table."""
-    tables = [part.strip() for part in body.split("\n\n") if part.startswith("|")]
-    return re.sub(
-        rf"(<!-- begin: {name} (\d+) -->).*?(<!-- end: {name} \2 -->)",
-        lambda marks: f"{marks[1]}\n\n{tables[int(marks[2]) - 1]}\n\n{marks[3]}",
-        text,
-        flags=re.S,
-    )
+    """Put tables between their marks in a page.
+
+    `begin: NAME 2` marks a body's second table. `begin: NAME 2 turned last 3` has its last three rows
+    as columns, and no row without numbers.
+    """
+    tables = [part.strip().splitlines() for part in body.split("\n\n") if part.startswith("|")]
+
+    def replace(marks: re.Match) -> str:
+        head, rule, *rows = tables[int(marks["number"]) - 1]
+        if marks["turned"]:
+            rows = rows[-int(marks["last"] or 0) :]
+            columns = [row[2:-2].replace("**", "").split(" | ") for row in (head, *rows)]
+            first, *others = zip(*columns, strict=True)
+            lines = [[*first], ["---", *["--:"] * len(rows)]]
+            lines += [[*line] for line in others if any(cell.strip() for cell in line[1:])]
+            head, rule, *rows = [f"| {' | '.join(line)} |" for line in lines]
+        return "\n".join([marks["begin"], "", head, rule, *rows, "", marks["end"]])
+
+    marked = rf"{name} (?P<number>\d+)(?P<turned> turned(?: last (?P<last>\d+))?)?"
+    begin, end = f"(?P<begin><!-- begin: {marked} -->)", f"(?P<end><!-- end: {name} \\d+ -->)"
+    return re.sub(f"{begin}.*?{end}", replace, text, flags=re.S)

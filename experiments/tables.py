@@ -12,7 +12,7 @@ from experiments.results import RESULTS
 from experiments.statistics import Cell, Estimate, Runs, error_increase
 
 REPORT = "report_tables.json"
-SEEDS = 3  # of most runs, and of the report
+SEEDS = 3  # of most runs, and of the paper
 ES, NL, SENTENCES, WNUT = "conll-es", "conll-nl", "conll-nl-sentences", "wnut17"
 ANEM, ARCHAEO, TURKU = "anem", "archaeo", "turku-one"
 AG_NEWS, TOPICS = "ag-news", "topics"
@@ -44,8 +44,8 @@ class Table:
         of differences.
     bases (Mapping[str, str]): The line to compare each line with. Other lines aren't compared.
     note (str): A note to the reader.
-    report (Mapping[str, str]): By line, the number of the report's table and its name of the line.
-    metric (str): The metric in the report's tables, if they have several.
+    report (Mapping[str, str]): By line, the number of the paper's table and its name of the line.
+    metric (str): The metric in the paper's tables, if they have several.
     vectors (Mapping[str, str]): The static vectors of each data set.
     """
 
@@ -111,8 +111,8 @@ RECOMMENDED = {
     "recommended": CHOSEN,
     "recommended, without n-grams": "recipe",
     "regularized (batch_ner)": "regularized",
-    "the report's": HASH,
-    "the report's, spaCy's ner": "ner",
+    "the paper's": HASH,
+    "the paper's, spaCy's ner": "ner",
     "CRF with handmade features": CRF,
 }
 BASELINES = {
@@ -217,7 +217,7 @@ CLASSIFIERS = {
 
 
 def _of_report(default: int, adjusted: int) -> dict[str, str]:
-    """Name the lines of `LOOKUP` in the report's tables with default and with adjusted rows."""
+    """Name the lines of `LOOKUP` in the paper's tables with default and with adjusted rows."""
     hashed, adjusted_rows, looked_up = LOOKUP
     return {
         hashed: f"{default} MultiHashEmbed",
@@ -248,7 +248,7 @@ TABLES: Mapping[str, Table] = {
         (ES, NL, WNUT, ANEM, TURKU),
         ("test_f",),
         against("MultiHashEmbed", LOOKUP),
-        "MultiEmbed has a row for each symbol that occurs at least ten times. The report's numbers "
+        "MultiEmbed has a row for each symbol that occurs at least ten times. The paper's numbers "
         "are of its Tables 9 and 10.",
         _of_report(9, 10),
         "f",
@@ -259,7 +259,7 @@ TABLES: Mapping[str, Table] = {
         tuple(VECTORS),
         ("test_f",),
         against("MultiHashEmbed", LOOKUP),
-        "The report's numbers are of its Tables 7 and 8, with other vectors.",
+        "The paper's numbers are of its Tables 7 and 8, with other vectors.",
         _of_report(7, 8),
         "f",
         VECTORS,
@@ -270,7 +270,7 @@ TABLES: Mapping[str, Table] = {
         (ES, NL, WNUT, ANEM, TURKU),
         ("test_unseen_f", "test_seen_f"),
         against("MultiHashEmbed", LOOKUP),
-        "wnut17 has no seen entities. The report's numbers are those of unseen entities (Table "
+        "wnut17 has no seen entities. The paper's numbers are those of unseen entities (Table "
         "11).",
         {line: f"11 {line}" for line in ("MultiHashEmbed", "MultiEmbed")},
         "f",
@@ -281,7 +281,7 @@ TABLES: Mapping[str, Table] = {
         tuple(VECTORS),
         ("test_unseen_f", "test_seen_f"),
         against("MultiHashEmbed", LOOKUP),
-        "wnut17 has no seen entities. The report's numbers are those of unseen entities (Table "
+        "wnut17 has no seen entities. The paper's numbers are those of unseen entities (Table "
         "12), with other vectors.",
         {line: f"12 {line}" for line in ("MultiHashEmbed", "MultiEmbed")},
         "f",
@@ -293,7 +293,7 @@ TABLES: Mapping[str, Table] = {
         (ES, NL, ANEM, TURKU),
         ("dev_f",),
         against("4 (our seeds)", HASHES) | against("4 (spaCy's seeds)", SPACY_HASHES),
-        "The report used spaCy's seeds (Table 13).",
+        "The paper used spaCy's seeds (Table 13).",
         _of_hashes(13),
     ),
     "hashes-vectors": Table(
@@ -302,7 +302,7 @@ TABLES: Mapping[str, Table] = {
         (WNUT, ANEM),
         ("dev_f",),
         against("4 (spaCy's seeds)", SPACY_HASHES_VECTORS),
-        "The report's numbers are of its Table 14, with other vectors.",
+        "The paper's numbers are of its Table 14, with other vectors.",
         _of_hashes(14),
         vectors=VECTORS,
     ),
@@ -313,7 +313,7 @@ TABLES: Mapping[str, Table] = {
         ("dev_f",),
         against("default", ROWS),
         "The default is 5,000 rows for NORM and 2,500 for each other feature; 20 % and 10 % are "
-        "shares of MultiEmbed's rows (the report's Table 1).",
+        "shares of MultiEmbed's rows (the paper's Table 1).",
         {
             "default": "1 default",
             "as MultiEmbed": "1 ==MultiEmbed",
@@ -336,7 +336,7 @@ TABLES: Mapping[str, Table] = {
         (ES, NL, WNUT, ANEM, TURKU),
         ("dev_f",),
         against("MultiHashEmbed", MIN_FREQS),
-        "The report's numbers are of its Table 15.",
+        "The paper's numbers are of its Table 15.",
         _of_min_freqs(15),
     ),
     "min-freq-vectors": Table(
@@ -345,7 +345,7 @@ TABLES: Mapping[str, Table] = {
         (WNUT, ANEM),
         ("dev_f",),
         against("MultiHashEmbed", MIN_FREQS),
-        "The report's numbers are of its Table 16, with other vectors.",
+        "The paper's numbers are of its Table 16, with other vectors.",
         _of_min_freqs(16),
         vectors=VECTORS,
     ),
@@ -354,7 +354,7 @@ TABLES: Mapping[str, Table] = {
         RECOMMENDED,
         SIX,
         ("test_f", "dev_f"),
-        against("the report's", RECOMMENDED),
+        against("the paper's", RECOMMENDED),
         "The dev sets of these corpora chose the recommended settings. Nothing was chosen for the "
         "other arms. A CRF comes out the same with every seed.",
     ),
@@ -369,10 +369,10 @@ TABLES: Mapping[str, Table] = {
     ),
     "recommended-vectors": Table(
         "The recommended settings with static vectors",
-        {"the report's": HASH, "recommended": CHOSEN},
+        {"the paper's": HASH, "recommended": CHOSEN},
         (ES, NL, WNUT),
         ("test_f", "dev_f"),
-        {"recommended": "the report's"},
+        {"recommended": "the paper's"},
         vectors=VECTORS,
     ),
     "taken-apart": Table(
@@ -550,7 +550,7 @@ def _render_differences(table: Table, runs: Runs, score: str) -> str:
 
 
 def report_numbers(table: Table, report: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return the report's numbers, as "mean ± sd", by line and data set."""
+    """Return the paper's numbers, as "mean ± sd", by line and data set."""
     numbers: dict[tuple[str, str], str] = {}
     for line, source in table.report.items():
         number, _, theirs = source.partition(" ")
@@ -570,7 +570,7 @@ def of_project(folder: Path, name: str) -> Path:
 
 
 def read_report(folder: Path = RESULTS) -> dict[str, Any]:
-    """Read the report's tables, by number."""
+    """Read the paper's tables, by number."""
     tables = json.loads(of_project(folder, REPORT).read_text("utf8"))
     return {title.split()[0]: table for title, table in tables.items()}
 

@@ -1,6 +1,6 @@
-"""The names that the report's own configs use, so that its Appendix C runs as printed.
+"""The names that the paper's own configs use, so that its Appendix C runs as printed.
 
-The report is Miranda et al. 2022, arXiv 2212.09255. Listings 2 and 3 of its Appendix C name two
+The paper is Miranda et al. 2022, arXiv 2212.09255. Listings 2 and 3 of its Appendix C name two
 architectures, and its code has the callback `set_attr`. New configs should use the names that begin
 with spacy-multihash.
 """
@@ -37,11 +37,11 @@ def build_report_multi_embed_v1(
     dropout: float = 0.0,
     maxout_pieces: int = 3,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Build the report's MultiEmbed of listing 2: spacy-multihash.MultiEmbed.v1 by an older name.
+    """Build the paper's MultiEmbed of listing 2: spacy-multihash.MultiEmbed.v1 by an older name.
 
     attrs (List[str]): Attributes to embed.
     width (int): Width of the vectors and of all tables.
-    unk (int): Row of unknown symbols. It must be 0, as in the report.
+    unk (int): Row of unknown symbols. It must be 0, as in the paper.
     tables (Optional[Dict[str, Dict[int, int]]]): Row of each symbol of each attribute. Null leaves
         them to a callback, set_attr or spacy-multihash.init_tables.v1.
     include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
@@ -77,7 +77,7 @@ def build_report_multi_fewer_hash_embed_v1(
     rows: List[int],
     include_static_vectors: bool,
 ) -> Model[List[Doc], List[Floats2d]]:
-    """Build the report's MultiFewerHashEmbed of listing 3: MultiHashEmbed with spaCy's hash seeds.
+    """Build the paper's MultiFewerHashEmbed of listing 3: MultiHashEmbed with spaCy's hash seeds.
 
     width (int): Width of the vectors and of all tables.
     num_hashes (Literal[1, 2, 3, 4]): Number of hash functions.
@@ -94,11 +94,11 @@ def build_report_multi_fewer_hash_embed_v1(
 def make_set_attr(
     path: Path, component: str, attr: str, layer: Optional[str]
 ) -> Callable[[Language], Language]:
-    """Make the report's callback for [initialize.before_init], which reads a file of tables.
+    """Make the paper's callback for [initialize.before_init], which reads a file of tables.
 
     A component that isn't initialized (frozen, or sourced) keeps its tables.
 
-    path (Path): File of tables from `spacy multihash init-tables`, or from the report's own script:
+    path (Path): File of tables from `spacy multihash init-tables`, or from the paper's own script:
         a MessagePack map {attribute: {id of a symbol: row}}, with rows from 1.
     component (str): Name of the component that has the MultiEmbed.
     attr (str): What to set: "tables".
@@ -121,7 +121,7 @@ def make_set_attr(
 
 
 def _read_tables(path: Path) -> Tables:
-    """Read a file of tables, of this package or of the report's own script."""
+    """Read a file of tables, of this package or of the paper's own script."""
     message = read_message(path)
     rows_of = message.values() if isinstance(message, dict) else ()
     if not rows_of or not all(isinstance(rows, dict) for rows in rows_of):

@@ -71,7 +71,7 @@ DATASETS = {
     },
 }
 ALL = "all"  # free data sets, each to its own folder
-# This seed gives the report's random splits: the counts are those of its Tables 5 and 6.
+# This seed gives the paper's random splits: the counts are those of its Tables 5 and 6.
 SPLIT_SEED = 42
 
 
@@ -132,7 +132,7 @@ def read_split(
 def cut(
     records: Sequence[Record], cuts: Mapping[str, float], block: int = 1
 ) -> Iterator[tuple[str, list[Record]]]:
-    """Yield random splits of documents published without splits: the report's for its data sets.
+    """Yield random splits of documents published without splits: the paper's for its data sets.
 
     records (Sequence[Record]): The documents, in the order of the file.
     cuts (Mapping[str, float]): The share of the blocks where each split ends.

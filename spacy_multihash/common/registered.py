@@ -4,7 +4,7 @@ The entry points in setup.cfg register them: architectures, augmenters, callback
 scorers and vectors.
 """
 
-# Every name begins with it, except names from the report by Miranda et al. 2022.
+# Every name begins with it, except names from the paper by Miranda et al. 2022.
 PREFIX = "spacy-multihash."
 
 ITERATED_DILATED_ENCODER = "spacy-multihash.IteratedDilatedEncoder.v1"
