@@ -18,7 +18,7 @@ from thinc.api import Model, to_numpy
 from benchmarks import pipelines
 from benchmarks.pipelines import OPENBLAS, OUR_ADAM, OURS, SPACY
 from benchmarks.probes import can_measure_memory, import_seconds, peak_megabytes
-from benchmarks.timing import Step, time_arms
+from spacy_multihash.common.timing import Step, time_arms
 
 TOKEN, STEP, SECONDS, MEGABYTES = "us a token", "ms a step", "s", "MB"
 TEXTS = 20

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from spacy_multihash.pipelines.load_once import STATUS, status_bytes
+
 # Hides a package's entry points, and times spaCy up to its first pipeline, which loads them.
 IMPORT = """
 import importlib.metadata as metadata, sys, time
@@ -18,7 +20,6 @@ import spacy
 spacy.blank("en")
 print(time.perf_counter() - start, any(name.startswith("spacy_multihash") for name in sys.modules))
 """
-STATUS = Path("/proc/self/status")
 CLEAR_PEAK = Path("/proc/self/clear_refs")
 
 
@@ -78,12 +79,6 @@ def peak_of(run: Callable[[], None]) -> int:
     before = status_bytes("VmRSS")
     run()
     return status_bytes("VmHWM") - before
-
-
-def status_bytes(name: str) -> int:
-    """Read a line of the status of this process."""
-    lines = (line.split() for line in STATUS.read_text().splitlines())
-    return next(int(line[1]) * 1024 for line in lines if line[0] == f"{name}:")
 
 
 if __name__ == "__main__":

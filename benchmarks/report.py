@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy
 
 from benchmarks.pipelines import OPENBLAS, OUR_ADAM, OURS, SPACY
-from benchmarks.timing import Ratio, ratio_of
+from spacy_multihash.common.timing import Ratio, ratio_of
+from spacy_multihash.pipelines.measure import cpu_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ class Row(TypedDict):
     threads: int
     rounds: int
     values: dict[str, float]
-    ratios: dict[str, Ratio]
+    ratios: dict[str, dict[str, float]]
 
 
 # The facts of the run, and the rows by the names of their cases.
@@ -58,7 +59,7 @@ def make_row(label: str, unit: str, threads: int, values: Mapping[str, Sequence[
         threads=threads,
         rounds=max(map(len, values.values())),
         values={arm: float(f"{median(rounds):.5g}") for arm, rounds in values.items()},
-        ratios={arm: ratio_of(values[SPACY], values[arm]) for arm in others},
+        ratios={arm: ratio_of(values[SPACY], values[arm])._asdict() for arm in others},
     )
 
 
@@ -80,14 +81,6 @@ def describe_run(corpus: str) -> Results:
     }
 
 
-def cpu_name() -> str:
-    """Return the model of the CPU, or its architecture if the model is unknown."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text("utf8").splitlines() if path.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(iter(names), platform.processor() or platform.machine())
-
-
 def write_results(path: Path, results: Results) -> None:
     """Write results to a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +92,7 @@ def show_row(row: Row) -> str:
     parts = [row["label"]]
     for arm, value in row["values"].items():
         ratio = row["ratios"].get(arm)
-        shown = show_ratio(ratio) if ratio else show_value(value, row["unit"])
+        shown = str(Ratio(**ratio)) if ratio else show_value(value, row["unit"])
         parts.append(f"{arm}: {shown}")
     return "  ".join(parts)
 
@@ -107,14 +100,6 @@ def show_row(row: Row) -> str:
 def show_value(value: float, unit: str) -> str:
     """Write a value with its unit, with three digits or all before the point."""
     return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
-
-
-def show_ratio(ratio: Ratio) -> str:
-    """Write a ratio with its range, which needs more than one round."""
-    shown = f"{ratio['median']:.2f}"
-    if ratio["low"] == ratio["high"]:
-        return shown
-    return f"{shown} ({ratio['low']:.2f}-{ratio['high']:.2f})"
 
 
 def make_table(every: Sequence[Results]) -> str:
@@ -142,7 +127,7 @@ def make_cells(row: Row) -> Iterator[str]:
     If spaCy's was left out, our value replaces its ratio.
     """
     values = {arm: show_value(value, row["unit"]) for arm, value in row["values"].items()}
-    ratios = {arm: show_ratio(ratio) for arm, ratio in row["ratios"].items()}
+    ratios = {arm: str(Ratio(**ratio)) for arm, ratio in row["ratios"].items()}
     for arm in (SPACY, *RATIOS):
         yield (values | ratios).get(arm, "")
 

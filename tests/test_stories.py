@@ -100,14 +100,14 @@ def test_make_a_pipeline_of_spacy_faster() -> None:
     nlp = build({"ner": ner(CNN)})
     randomize(nlp.get_pipe("ner").model)  # type: ignore[attr-defined]
     nlp.to_disk("spacys")
-    faster = multihash.accelerate("spacys", "faster", texts=[TEXT] * 9)
+    faster = multihash.accelerate("spacys", "faster", texts=[TEXT] * 9, seconds=1, loads=1)
     print(faster)  # what was replaced, and both speeds
     docs = [spacy.load(name)(TEXT) for name in ("spacys", "faster")]
     assert [ent.label_ for ent in docs[0].ents] == [ent.label_ for ent in docs[1].ents]
 
 
 def test_make_the_files_small() -> None:
-    small = multihash.compress("model", "small", data="train.spacy")
+    small = multihash.compress("model", "small", data="train.spacy", loads=1)
     print(small)  # the sizes, and what became of the predictions
     assert [ent.text for ent in spacy.load("small")(TEXT).ents] == ["Anna", "Bob", "Rome"]
 

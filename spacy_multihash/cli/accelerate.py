@@ -5,8 +5,10 @@ from typing import Optional
 
 import typer
 
+from ..common.files import write_bytes
+from ..common.outputs import check_file_output
 from ..pipelines.accelerate import accelerate
-from ._util import AS_JSON, CODE, MODEL, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 
 
 @command("Cannot accelerate the pipeline")
@@ -16,8 +18,14 @@ def accelerate_cli(
     keep_ner: bool = typer.Option(False, "--keep-ner", help="Keep spaCy's ner"),
     keep_parser: bool = typer.Option(False, "--keep-parser", help="Keep spaCy's parser"),
     data: Optional[Path] = typer.Option(
-        None, help="Corpus to measure the gain on: a .spacy file, or a folder"
+        None,
+        help="Texts to measure the gain on: a .txt (a text on each line), .jsonl or .spacy file, "
+        "or a folder",
     ),
+    report: Optional[Path] = typer.Option(
+        None, help="HTML page to write, with the gain on DATA, to show to colleagues"
+    ),
+    seconds: float = typer.Option(20.0, min=0, help="How long to measure the speed on DATA"),
     as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     code: Optional[Path] = CODE,
@@ -28,10 +36,26 @@ def accelerate_cli(
     components, even if disabled. batch_ner replaces spaCy's ner, and batch_parser its parser. They
     have the same weights. Predictions stay the same. spacy.load loads the new pipeline wherever
     this package is installed.
-    --data measures how much faster it is on your texts, and compares what both pipelines annotate.
+    --data measures how much faster it is on your texts, in turns with the former pipeline, and
+    compares all that both annotate.
     """
+    if report is not None and data is None:
+        raise ValueError("--report shows the gain on your texts: give them as --data.")
+    check_file_output(report, "--report", model, data, output, code, force=force)
     done = accelerate(
-        model, output, keep_ner=keep_ner, keep_parser=keep_parser, texts=data, force=force
+        model,
+        output,
+        keep_ner=keep_ner,
+        keep_parser=keep_parser,
+        texts=data,
+        seconds=seconds,
+        code=code,
+        force=force,
+        progress=PROGRESS,
     )
+    if report is not None:
+        write_bytes(report, done.page().encode())
     show(done, as_json=as_json)
+    if report is not None:
+        wrote("the report", report, as_json=as_json)
     wrote("the pipeline", output, as_json=as_json)

@@ -30,7 +30,8 @@ def calibrate_cli(
     Of all entities with a probability of 0.8, about 80 % should be right. The command finds the
     temperature with the lowest log loss on DATA, for a component batch_ner or tagger_ner, and
     writes the pipeline with it. The entities stay the same, except with decoder = "best" or
-    threshold. Don't use the training or test corpus as DATA.
+    threshold, and doc.spans["entities"] has them with their probabilities. Don't use the training
+    or test corpus as DATA.
     """
     done = calibrate(model, data, output, component=component, bins=bins, plot=plot, force=force)
     show(done, as_json=as_json)

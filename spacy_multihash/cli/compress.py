@@ -7,7 +7,7 @@ import typer
 
 from ..compute.quantization import Precision
 from ..pipelines.compress import compress
-from ._util import AS_JSON, CODE, MODEL, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 
 
 @command("Cannot compress the pipeline")
@@ -21,7 +21,8 @@ def compress_cli(
         False, "--keep-strings", help="Keep strings that no component needs"
     ),
     data: Optional[Path] = typer.Option(
-        None, help="Corpus to compare predictions on: a .spacy file, or a folder"
+        None,
+        help="Corpus to compare predictions on: a .spacy, .jsonl or .txt file, or a folder",
     ),
     as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
@@ -31,7 +32,8 @@ def compress_cli(
 
     Vectors and tables are saved as int8 with a scale per row, weights as float16. spacy.load makes
     them float32 wherever this package is installed. Strings that no component needs, and rows of
-    vectors that no word has, are left out. --data compares the predictions of both pipelines.
+    vectors that no word has, are left out. The command also loads both pipelines in new processes,
+    to measure time and memory. --data compares their predictions.
     """
     done = compress(
         model,
@@ -41,7 +43,9 @@ def compress_cli(
         weights=weights,
         keep_strings=keep_strings,
         data=data,
+        code=code,
         force=force,
+        progress=PROGRESS,
     )
     show(done, as_json=as_json)
     wrote("the pipeline", output, as_json=as_json)

@@ -3,15 +3,16 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn, Optional
+from typing import Any, NoReturn, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Corpus
+from spacy.training import Corpus, Example
 
 from ..common.lines import BadLines, read_lines, skipping
-from .read import docs_of, open_doc_bin, tokens_of
+from .read import Data, docs_of, examples_of, open_doc_bin, tokens_of
 from .texts import other_keys, read_json_lines, text_of
 
 DOCS = ".spacy"
@@ -38,7 +39,7 @@ def list_shards(path: Path) -> tuple[list[Path], Counter[str]]:
             others[file_.suffix] += 1
     if not found:
         raise FileNotFoundError(
-            f"There are no shards at {path}: expected a folder with files that end in "
+            f"There is no corpus at {path}: expected a folder with files that end in "
             f"{', '.join(ENDINGS)}, or one such file. Check the path."
         )
     return sorted(found, key=lambda file_: file_.relative_to(path).parts), others
@@ -118,6 +119,33 @@ def _read_texts(
         for number, text in read_lines(path, bad):
             with skipping(bad):
                 yield _make_doc(text, nlp, f"{path}:{number}"), {}
+
+
+def read_bare_docs(path: Union[str, Path], nlp: Language) -> Iterator[Doc]:
+    """Stream the docs of all shards of a folder, or of one, without annotation.
+
+    Raises FileNotFoundError at the call if there are none, and the errors of `read_shard`.
+    """
+    files, _ = list_shards(Path(path))
+    return (doc for file_ in files for doc, _ in read_bare_shard(file_, nlp))
+
+
+def examples_of_any(nlp: Language, data: Data) -> Iterator[Example]:
+    """Stream the examples of a corpus as `examples_of`, or of texts without annotation.
+
+    Raises FileNotFoundError at the call if there are none, and the errors of `read_shard`.
+    """
+    if not isinstance(data, (str, Path)):
+        return examples_of(nlp, data)
+    files, _ = list_shards(Path(data))
+    return chain.from_iterable(_examples_of_shard(nlp, file_) for file_ in files)
+
+
+def _examples_of_shard(nlp: Language, path: Path) -> Iterator[Example]:
+    docs = read_shard(path, nlp)
+    if ending_of(path) == DOCS:
+        return Corpus(path).make_examples(nlp, docs)
+    return (Example(doc, doc.copy()) for doc in docs)
 
 
 def _make_doc(text: str, nlp: Language, where: str) -> Doc:

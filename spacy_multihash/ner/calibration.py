@@ -8,7 +8,7 @@ calibration of modern neural networks"). It changes what a model predicts only i
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
@@ -38,6 +38,8 @@ _GRID, _TOLERANCE = 9, 1e-3
 _FROM_EDGE = 0.01
 # The components that give probabilities.
 _FACTORIES = ("batch_ner", "tagger_ner")
+# The key in doc.spans for the probabilities of calibrated pipelines, if they have none yet.
+SPANS_KEY = "entities"
 # Probabilities are kept this far from 0 and 1 in logarithms.
 _EDGE = 1e-7
 # Colours of the diagram.
@@ -137,6 +139,7 @@ class Calibration(Result):
     before, after (Quality): The calibration with each temperature.
     labels (Mapping[str, Change]): Both for each label.
     bins_before, bins_after (Sequence[Bin]): The ranges of probability, for the diagram.
+    spans_key (str): Where the pipeline puts the probabilities, in doc.spans.
     """
 
     component: str
@@ -147,6 +150,7 @@ class Calibration(Result):
     labels: Mapping[str, Change]
     bins_before: Sequence[Bin]
     bins_after: Sequence[Bin]
+    spans_key: str = SPANS_KEY
 
     def tables(self) -> Iterator[Table]:
         """A row for all entities, and for each label."""
@@ -172,6 +176,7 @@ class Calibration(Result):
             f"temperature = {self.temperature:.3f}, of {self.before.entities:,} entities "
             f"({self.former:.3f} before)"
         )
+        yield f'doc.spans["{self.spans_key}"] has the entities and, as scores, their probabilities.'
 
     def figure(self) -> "Figure":
         """Draw the share of entities that are right by probability, before and after.
@@ -313,6 +318,17 @@ def find_recognizer(nlp: Language, component: Optional[str] = None) -> str:
     return component or names[0]
 
 
+def turn_on_probabilities(nlp: Language, name: str) -> str:
+    """Let a component put its entities' probabilities into doc.spans, also once it's saved.
+
+    Returns the key in doc.spans.
+    """
+    recognizer: Any = nlp.get_pipe(name)
+    if recognizer.spans_key is None:
+        recognizer.spans_key = nlp.get_pipe_config(name)["spans_key"] = SPANS_KEY
+    return recognizer.spans_key
+
+
 def calibrate(
     nlp: Union[Language, str, Path],
     data: Data,
@@ -330,7 +346,8 @@ def calibrate(
     Of all entities with a probability of 0.8, about 80 % should be right. The temperature with the
     lowest log loss on a corpus is set in the pipeline and its config. The entities stay the same,
     except with decoder = "best" or a threshold. Take a dev corpus, and not the training or test
-    corpus.
+    corpus. The pipeline then puts the probabilities into doc.spans["entities"], unless it has
+    another spans_key.
 
     nlp (Union[Language, str, Path]): A pipeline, which changes in place, or a package's name, or a
         path.
@@ -358,6 +375,7 @@ def calibrate(
     done = compare(judged, best_temperature(judged), bins=bins)
     recognizer: Any = nlp.get_pipe(name)
     recognizer.temperature = nlp.get_pipe_config(name)["temperature"] = done.temperature
+    done = replace(done, spans_key=turn_on_probabilities(nlp, name))
     if output is not None:
         write_pipeline(nlp, Path(output))
     if plot is not None:

@@ -11,9 +11,13 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from textwrap import shorten
+from time import perf_counter
 from typing import Any, NamedTuple, Optional, Union
 
+import spacy
 from spacy.language import FactoryMeta, Language
 from spacy.ml.models.parser import build_tb_parser_model
 from spacy.ml.models.tok2vec import (
@@ -24,22 +28,23 @@ from spacy.ml.models.tok2vec import (
 from spacy.pipeline import AttributeRuler, DependencyParser, EntityRecognizer
 from spacy.ty import ListenedToComponent
 from spacy.util import registry
-from spacy.vocab import Vocab
 from thinc.api import Config, Model, noop
 
 from ..common.checks import check_flag, is_list, setting_error
 from ..common.load import loaded
 from ..common.outputs import check_folder_output, paths_in, write_pipeline
+from ..common.progress import Progress, no_progress
 from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
 from ..common.result import Result, Table
+from ..common.templates import in_notebook, render
 from ..compute.ops import use_kernel_ops
-from ..corpus.read import read_docs
+from ..corpus.shards import read_bare_docs
 from ..ner.transition import states
 from ..ner.transition.component import BatchEntityRecognizer
 from ..parse import actions
 from ..parse.component import BatchDependencyParser
 from .attribute_ruler import INDEXED_ATTRIBUTE_RULER, IndexedAttributeRuler
-from .compare import Gain, kept_table, shares_kept, tokens_per_second
+from .compare import Gain, compare_docs
 from .config import (
     ARCHITECTURES,
     CNNS,
@@ -55,6 +60,7 @@ from .config import (
     list_sections,
     set_config,
 )
+from .measure import compare_loads, compare_speed, count_tokens, show_value, this_machine
 from .weights import (
     Swaps,
     embed_from_spacy,
@@ -105,7 +111,7 @@ class Acceleration(Result):
     replaced (list[Replaced]): The layers and components that were replaced.
     already (list[Already]): The layers and components that were already ours.
     left (list[Left]): The layers and components that weren't replaced, and why.
-    gain (Optional[Gain]): The speed and the annotations on texts, before and after. None without
+    gain (Optional[Gain]): Speed, load time, memory and annotations, before and after. None without
         texts.
     """
 
@@ -116,7 +122,12 @@ class Acceleration(Result):
     gain: Optional[Gain] = None
 
     def tables(self) -> Iterator[Table]:
-        """A table for each kind of result."""
+        """What was replaced, and the gain."""
+        yield from self.changes()
+        yield from self.gain.tables() if self.gain else ()
+
+    def changes(self) -> Iterator[Table]:
+        """What was replaced, what was ours already, and what's left."""
         for title, header, entries in (
             ("Replaced", ("section", "before", "after"), self.replaced),
             ("Ours already", ("section", "name"), self.already),
@@ -124,17 +135,27 @@ class Acceleration(Result):
         ):
             rows = [(f"{component}.{path}", *rest) for component, path, *rest in entries]
             yield Table(f"{title}: {len(rows)}", header, rows, "lll")
-        if self.gain is not None:
-            docs, tokens, before, after, kept = self.gain
-            speeds = ("tokens a second", f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.2f}")
-            title = f"On {docs:,} docs, {tokens:,} tokens"
-            yield Table(title, ("", "before", "after", "gain"), [speeds])
-            yield kept_table(kept)
 
     def notes(self) -> Iterator[str]:
-        """Whether nothing was replaced."""
+        """Whether nothing was replaced, how the gain was measured, and what's missing."""
         if not self.replaced:
             yield "Nothing was replaced."
+        yield from self.gain.notes() if self.gain else ()
+        yield from filter(None, [this_machine().advice])
+
+    def page(self) -> str:
+        """Return the gain, to show to others, as a complete HTML page. Without a gain, the tables.
+
+        It has bars for speed, load time and memory, and all tables.
+        """
+        if self.gain is None:
+            return super().page()
+        meta = self.nlp.meta
+        title = f"{meta['lang']}_{meta['name']} {meta['version']}, accelerated"
+        return render("gain.html", title=title, gain=self.gain, result=self, show_value=show_value)
+
+    def _repr_html_(self) -> str:
+        return in_notebook(self.page()) if self.gain else super()._repr_html_()
 
 
 # Our replacement of each spaCy architecture.
@@ -172,7 +193,11 @@ def accelerate(
     keep_ner: bool = False,
     keep_parser: bool = False,
     texts: Union[Sequence[str], str, Path, None] = None,
+    seconds: float = 20.0,
+    loads: int = 3,
+    code: Union[str, Path, None] = None,
     force: bool = False,
+    progress: Progress = no_progress,
 ) -> Acceleration:
     """Make layers and components of a trained pipeline faster, keeping the weights.
 
@@ -198,9 +223,14 @@ def accelerate(
     keep_ner (bool): Whether to keep spaCy's ner.
     keep_parser (bool): Whether to keep spaCy's parser.
     texts (Union[Sequence[str], str, Path, None]): Texts to annotate before and after, as a list, or
-        as the path of a corpus. The result's `gain` has both speeds, and the share of annotations
-        that stay the same.
+        as the path of a .txt file (a text on each line), a .jsonl file (objects with a "text"), a
+        .spacy file, or a folder of them. The result's `gain` has the speed, load time and memory of
+        both pipelines, and how many annotations stay the same.
+    seconds (float): How long to measure speed. More seconds give a more certain gain.
+    loads (int): How often to load each pipeline in a new process, to measure time and memory.
+    code (Union[str, Path, None]): Python file that these processes import first.
     force (bool): Whether to replace a pipeline at `output`.
+    progress (Progress): Shows how far the measurement is, as tqdm does.
     RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced. Its
         `nlp` is the pipeline.
 
@@ -213,23 +243,52 @@ def accelerate(
     kept = [loop for loop, keep in ((_NER, keep_ner), (_PARSER, keep_parser)) if keep]
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
-    nlp = loaded(nlp)
+    source, nlp = nlp, loaded(nlp)
     if isinstance(texts, (str, Path)):
-        texts = [doc.text for doc in read_docs(texts, Vocab())]
-    if texts is not None and not is_list(texts):
-        raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
+        texts = [doc.text for doc in read_bare_docs(texts, nlp)]
     if texts is None:
         done = _accelerate(nlp, kept)
+    elif is_list(texts):
+        done = _accelerate_and_measure(nlp, source, kept, texts, seconds, loads, code, progress)
     else:
-        docs, [speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
-        done = _accelerate(nlp, kept)
-        new_docs, [new_speed] = list(nlp.pipe(texts)), tokens_per_second([nlp], texts)
-        shares = shares_kept(docs, new_docs)
-        gain = Gain(len(docs), sum(map(len, docs)), speed, new_speed, shares)
-        done = replace(done, gain=gain)
+        raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     if output is not None:
         write_pipeline(nlp, Path(output))
     return done
+
+
+def _accelerate_and_measure(
+    nlp: Language,
+    source: Union[Language, str, Path],
+    kept: Sequence["Loop"],
+    texts: Sequence[Any],
+    seconds: float,
+    loads: int,
+    code: Union[str, Path, None],
+    progress: Progress,
+) -> Acceleration:
+    """Accelerate a pipeline, and compare it with a copy of what it was."""
+    texts = [text for text in texts if text.strip()]
+    count_tokens(nlp, texts)
+    with TemporaryDirectory() as name:
+        former, faster = Path(name) / "before", Path(name) / "after"
+        if isinstance(source, Language):
+            nlp.to_disk(former)
+            source = former
+        before = spacy.load(source)
+        start = perf_counter()
+        count = {"total": len(texts), "unit": " texts"}
+        docs = list(progress(before.pipe(texts), desc="Annotating as before", **count))
+        all_seconds = perf_counter() - start
+        done = _accelerate(nlp, kept)
+        pairs = zip(docs, nlp.pipe(texts), strict=True)
+        agreement = compare_docs(progress(pairs, desc="Annotating faster", **count))
+        figures = compare_speed(before, nlp, texts, seconds, all_seconds, progress)
+        nlp.to_disk(faster)
+        loaded_in, why = compare_loads(source, faster, loads, code=code, progress=progress)
+    tokens = median(map(len, docs))
+    gain = Gain(this_machine(), [*figures, *loaded_in], agreement, tokens, why)
+    return replace(done, gain=gain)
 
 
 def _accelerate(nlp: Language, kept: Sequence["Loop"]) -> Acceleration:

@@ -1,79 +1,201 @@
-"""Compare the annotations and the speed of two pipelines."""
+"""Compare the annotations of two pipelines, and the gain of a faster pipeline."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
-from time import perf_counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Optional
 
+import numpy
 from spacy.language import Language
-from spacy.tokens import Doc, Token
+from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
 from ..common.result import Table
 from ..corpus.evaluation import annotate, score
+from ..corpus.read import text_labels
+from .measure import Figure, Machine, figures_table
 
-# How often each pipeline annotates texts to measure its speed, and the maximum of their tokens.
-ROUNDS, SPEED_TOKENS = 3, 10_000
-_VALUES: Mapping[str, Callable[[Token], Any]] = {
-    "TAG": lambda token: token.tag,
-    "POS": lambda token: token.pos,
-    "MORPH": lambda token: token.morph.key,  # type: ignore[attr-defined]
-    "LEMMA": lambda token: token.lemma,
-    "DEP": lambda token: token.dep,
-    "HEAD": lambda token: token.head.idx,
-    "SENT_START": lambda token: token.is_sent_start,
+# The differences to name, of each kind of annotation.
+_NAMED = 3
+# A token's annotations, as texts.
+_VALUES: Mapping[str, Callable[[Token], str]] = {
+    "TAG": lambda token: token.tag_,
+    "POS": lambda token: token.pos_,
+    "MORPH": lambda token: str(token.morph),
+    "LEMMA": lambda token: token.lemma_,
+    "DEP": lambda token: token.dep_,
+    "HEAD": lambda token: f"{token.head.text} at {token.head.idx}",
+    "SENT_START": lambda token: str(token.is_sent_start),
 }
+_OF_SENTENCES = ("HEAD", "SENT_START")
+# Custom attributes that are compared: others may differ in each copy.
+_PLAIN = (bool, float, int, str, type(None))
+
+# Where something is annotated: the first character, and the character after the last.
+Place = tuple[int, int]
+# What's annotated in a doc, by kind.
+Facts = dict[str, set[tuple[Place, str]]]
 
 
-class Gain(NamedTuple):
-    """The gain of a faster pipeline on some texts."""
+class Kept(NamedTuple):
+    """Annotations of one kind: how many there were before and after, and how many are the same.
+
+    share (float): same / max(before, after).
+    """
+
+    before: int
+    after: int
+    same: int
+    share: float
+
+
+class Difference(NamedTuple):
+    """An annotation that changed.
+
+    doc (int): The number of the text, from 1.
+    text (str): What's annotated.
+    before, after (str): The value, or "" if there's none at this place.
+    """
+
+    kind: str
+    doc: int
+    text: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many annotations of two pipelines are the same.
+
+    Entities and spans are the same if their characters, labels and ids are, and the values of a
+    token if the token's characters are, too.
+
+    docs, tokens (int): What the first pipeline annotated.
+    kinds (Mapping[str, Kept]): By the kind of annotation, such as "TAG" or "entities".
+    changes (Mapping[str, float]): The largest change of scores, such as those of classes.
+    differences (Sequence[Difference]): The first few of each kind.
+    """
 
     docs: int
     tokens: int
-    before: float  # tokens per second
-    after: float
-    kept: dict[str, float]  # the share of annotations that stay the same, by kind
+    kinds: Mapping[str, Kept]
+    changes: Mapping[str, float] = field(default_factory=dict)
+    differences: Sequence[Difference] = ()
+
+    @property
+    def different(self) -> int:
+        """The number of annotations that differ, of all kinds."""
+        return sum(max(kept.before, kept.after) - kept.same for kept in self.kinds.values())
+
+    @property
+    def total(self) -> int:
+        """The number of annotations of all kinds."""
+        return sum(max(kept.before, kept.after) for kept in self.kinds.values())
+
+    def tables(self) -> Iterator[Table]:
+        """The kinds, and examples of what differs."""
+        rows = [
+            (kind, f"{before:,}", f"{after:,}", f"{same:,}", f"{100 * share:.2f}")
+            for kind, (before, after, same, share) in self.kinds.items()
+        ]
+        yield Table("Predictions that stay the same", ("", "before", "after", "same", "%"), rows)
+        examples = [
+            (kind, f"{doc:,}", text, old or "-", new or "-")
+            for kind, doc, text, old, new in self.differences
+        ]
+        header = ("", "text no.", "where", "before", "after")
+        yield Table("What differs, for example", header, examples, "lrlll")
+
+    def notes(self) -> Iterator[str]:
+        """How much scores change."""
+        for name, change in self.changes.items():
+            yield f"{name} change by up to {change:.1g}."
 
 
-def shares_kept(before: Sequence[Doc], after: Sequence[Doc]) -> dict[str, float]:
-    """Return the share of annotations that stay the same, by kind.
-
-    Entities and spans are the same if their characters and label are, and token values if the
-    token's characters are, too. Kinds without annotations before are left out.
-
-    before, after (Sequence[Doc]): The same texts, annotated by two pipelines.
-    """
-    first, second = _annotations(before), _annotations(after)
-    return {
-        kind: len(facts & second.get(kind, set())) / len(facts) for kind, facts in first.items()
-    }
-
-
-def _annotations(docs: Sequence[Doc]) -> dict[str, set[Any]]:
-    """Collect entities, spans and the values of tokens, by kind."""
-    # spaCy says that any doc of one token has sentences.
-    has = {name: any(doc.has_annotation(name) for doc in docs if len(doc) > 1) for name in _VALUES}
-    kinds: dict[str, set[Any]] = {name: set() for name in _VALUES if has[name]}
-    for number, doc in enumerate(docs):
-        for name in kinds.keys() & _VALUES:
-            kinds[name].update((number, t.idx, len(t), _VALUES[name](t)) for t in doc)
-        groups = {"entities": doc.ents} | {f"spans of {key}": doc.spans[key] for key in doc.spans}
-        for group, spans in groups.items():
-            for span in spans:
-                place = (number, span.start_char, span.end_char, span.label)
-                kinds.setdefault(group, set()).add(place)
-    return kinds
+def compare_docs(pairs: Iterable[tuple[Doc, Doc]]) -> Agreement:
+    """Compare the docs of the same texts, annotated by two pipelines."""
+    docs = tokens = 0
+    counts: dict[str, list[int]] = {}
+    changes: dict[str, float] = {}
+    differences: dict[str, list[Difference]] = {}
+    for one, other in pairs:
+        docs, tokens = docs + 1, tokens + len(one)
+        first, second = _facts(one), _facts(other)
+        for kind in first | second:
+            old, new = first.get(kind, set()), second.get(kind, set())
+            total = counts.setdefault(kind, [0, 0, 0])
+            for i, number in enumerate((len(old), len(new), len(old & new))):
+                total[i] += number
+            named = differences.setdefault(kind, [])
+            if old != new and len(named) < _NAMED:
+                named += _differences(kind, docs, one, other, old - new, new - old)
+        for name, old_scores in _scores(one).items():
+            new_scores = _scores(other).get(name, {})
+            for place in old_scores.keys() & new_scores:
+                change = abs(new_scores[place] - old_scores[place])
+                changes[name] = max(change, changes.get(name, 0.0))
+    kinds = {kind: Kept(b, a, same, same / max(b, a)) for kind, (b, a, same) in counts.items()}
+    named = [found for of_kind in differences.values() for found in of_kind[:_NAMED]]
+    return Agreement(docs, tokens, kinds, changes, named)
 
 
-def largest_change(before: Sequence[Doc], after: Sequence[Doc]) -> Optional[float]:
-    """Return the largest change of a text class's score; None without classes."""
-    changes = [
-        abs(second.cats[label] - score)
-        for first, second in zip(before, after, strict=True)
-        for label, score in first.cats.items()
-    ]
-    return max(changes, default=None)
+def _facts(doc: Doc) -> Facts:
+    """Collect what a doc's pipeline has annotated."""
+    facts: Facts = {"tokens": {((t.idx, t.idx + len(t)), "") for t in doc}}
+    for name, value in _VALUES.items():
+        # spaCy says that any doc of one token has sentences.
+        if len(doc) > (name in _OF_SENTENCES) and doc.has_annotation(name):
+            facts[name] = {((t.idx, t.idx + len(t)), value(t)) for t in doc}
+    ents = doc.ents
+    facts["entities"] = {(_place(ent), ent.label_) for ent in ents}
+    facts["knowledge base ids"] = {(_place(ent), ent.kb_id_) for ent in ents if ent.kb_id_}
+    facts["entity ids"] = {(_place(ent), ent.ent_id_) for ent in ents if ent.ent_id_}
+    for key, group in doc.spans.items():
+        facts[f"spans of {key}"] = {
+            (_place(span), " ".join(filter(None, (span.label_, span.kb_id_, span.id_))))
+            for span in group
+        }
+    facts["classes"] = {((0, 0), label) for label in text_labels(doc.cats)}
+    for key, value in doc.user_data.items():
+        if isinstance(key, tuple) and key[:1] == ("._.",) and isinstance(value, _PLAIN):
+            _, name, start, end = key
+            at = (int(start or 0), len(doc.text) if end is None else int(end))
+            facts.setdefault(f"custom {name}", set()).add((at, repr(value)))
+    return {kind: found for kind, found in facts.items() if found}
+
+
+def _place(span: Span) -> Place:
+    return span.start_char, span.end_char
+
+
+def _scores(doc: Doc) -> dict[str, dict[Any, float]]:
+    """Collect the scores of classes, and of spans."""
+    scores: dict[str, dict[Any, float]] = {"Scores of classes": dict(doc.cats)}
+    for key, group in doc.spans.items():
+        of_spans = zip(group, group.attrs.get("scores", ()), strict=False)
+        scores[f"Scores of spans of {key}"] = {
+            (_place(span), span.label): float(score)
+            for span, score in of_spans
+            if not numpy.isnan(score)
+        }
+    return scores
+
+
+def _differences(
+    kind: str,
+    number: int,
+    one: Doc,
+    other: Doc,
+    lost: set[tuple[Place, str]],
+    new: set[tuple[Place, str]],
+) -> Iterator[Difference]:
+    """Yield the differences of a doc by place: what's there before, and after."""
+    for place in sorted({place for place, _ in lost | new}):
+        values = (
+            ", ".join(sorted(value or "yes" for at, value in side if at == place))
+            for side in (lost, new)
+        )
+        yield Difference(kind, number, one.text[slice(*place)], *values)
 
 
 @dataclass(frozen=True)
@@ -82,27 +204,29 @@ class Comparison:
 
     f_before, f_after (Optional[float]): F1 of entities, 0 to 1. None if the corpus has no entities
         with labels of the first pipeline.
-    kept (Mapping[str, float]): The share of annotations that stay the same, by kind.
-    largest_change (Optional[float]): The largest change of a class's score. None without classes.
+    agreement (Agreement): How many annotations are the same.
     unscored (str): Why entities aren't scored, or "".
     """
 
     f_before: Optional[float]
     f_after: Optional[float]
-    kept: Mapping[str, float]
-    largest_change: Optional[float]
+    agreement: Agreement
     unscored: str = ""
 
     def notes(self) -> Iterator[str]:
-        """Why there's no F1, and how scores of classes change."""
+        """Why there's no F1, and how scores change."""
         if self.unscored:
             yield self.unscored
-        if self.largest_change is not None:
-            yield f"Scores of classes change by up to {self.largest_change:.4f}."
+        yield from self.agreement.notes()
 
 
 def compare(before: Language, after: Language, examples: Sequence[Example]) -> Comparison:
-    """Compare the predictions of two pipelines on examples that aren't annotated yet."""
+    """Compare the predictions of two pipelines on examples that aren't annotated yet.
+
+    Raises ValueError if there are none.
+    """
+    if not examples:
+        raise ValueError("The corpus to compare predictions on has no documents. Check the path.")
     arms = []
     for nlp in (before, after):
         arm = []
@@ -122,8 +246,7 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> C
             f"pipeline predicts {', '.join(sorted(labels)) or 'none'}."
         )
     f_before, f_after = (score(arm).f if gold & labels else None for arm in arms)
-    kept = shares_kept(old, new)
-    return Comparison(f_before, f_after, kept, largest_change(old, new), unscored)
+    return Comparison(f_before, f_after, compare_docs(zip(old, new, strict=True)), unscored)
 
 
 def _entity_labels(nlp: Language) -> set[str]:
@@ -132,29 +255,38 @@ def _entity_labels(nlp: Language) -> set[str]:
     return {label for name in finders for label in nlp.pipe_labels.get(name, [])}
 
 
-def kept_table(kept: Mapping[str, float]) -> Table:
-    """Return the table of the shares that stay the same."""
-    rows = [(kind, f"{100 * share:.2f}") for kind, share in kept.items()]
-    return Table("Predictions that stay the same", ("", "%"), rows)
+@dataclass(frozen=True)
+class Gain:
+    """What a faster pipeline gains on some texts.
 
-
-def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> list[float]:
-    """Annotate the first texts with pipelines in turns, and return the median speed of each.
-
-    Raises ValueError if there are no tokens.
+    machine (Machine): Where it was measured.
+    figures (Sequence[Figure]): Speed, load time and memory.
+    agreement (Agreement): How many annotations are the same.
+    text_tokens (float): The tokens of a text, in the median.
+    not_loaded (str): Why load time and memory weren't measured, or "".
     """
-    sample, num_tokens = [], 0
-    for text in texts:
-        if num_tokens < SPEED_TOKENS:
-            sample.append(text)
-            num_tokens += len(pipelines[0].make_doc(text))
-    if not num_tokens:
-        raise ValueError("The texts have no tokens. Give texts with words.")
-    seconds: list[list[float]] = [[] for _ in pipelines]
-    for _ in range(ROUNDS):
-        for nlp, measured in zip(pipelines, seconds, strict=True):
-            start = perf_counter()
-            for _ in nlp.pipe(sample):
-                pass
-            measured.append(perf_counter() - start)
-    return [num_tokens / median(measured) for measured in seconds]
+
+    machine: Machine
+    figures: Sequence[Figure]
+    agreement: Agreement
+    text_tokens: float
+    not_loaded: str = ""
+
+    def tables(self) -> Iterator[Table]:
+        """The figures, and the annotations."""
+        docs, tokens = self.agreement.docs, self.agreement.tokens
+        yield figures_table(f"On {docs:,} texts, {tokens:,} tokens", self.figures)
+        yield from self.agreement.tables()
+
+    def notes(self) -> Iterator[str]:
+        """How it was measured, and where."""
+        rounds = ", ".join(f"{figure.name} {figure.rounds}" for figure in self.figures)
+        yield (
+            "Before and after took turns. The gain is the median of the rounds' ratios, beside "
+            f"the range of the middle 80 % of the rounds ({rounds}). A text has "
+            f"{self.text_tokens:g} tokens in the median."
+        )
+        yield f"Machine: {self.machine}"
+        if self.not_loaded:
+            yield self.not_loaded
+        yield from self.agreement.notes()

@@ -3,11 +3,12 @@
 Weights stay in thinc's files, under the same names: only their arrays have fewer bits.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any, Optional, Union
 
@@ -20,13 +21,16 @@ from thinc.api import Config
 from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
 from ..common.load import load_pipeline, loaded
 from ..common.outputs import check_folder_output, folder_size, paths_in
+from ..common.progress import Progress, no_progress
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from ..common.result import Result, Table
 from ..compute.quantization import PRECISIONS, Precision
-from ..corpus.read import Data, examples_of
+from ..corpus.read import Data
+from ..corpus.shards import examples_of_any
 from ..embed.vector_tables import PREFIX
 from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
-from .compare import Comparison, compare, kept_table
+from .compare import Comparison, compare
+from .measure import Figure, compare_loads
 from .packed_arrays import pack_array
 
 # The parameter with the table, in our embeddings and in thinc's.
@@ -226,6 +230,8 @@ class Compressed(Result):
     rows_left_out (int): Rows of vectors without a key.
     strings_left_out, strings_before (int): Strings that no component needs, and all strings before.
     predictions (Optional[Comparison]): None without a corpus.
+    loads (Sequence[Figure]): Load time and memory.
+    not_loaded (str): Why load time and memory weren't measured, or "".
     """
 
     output: Path
@@ -235,21 +241,29 @@ class Compressed(Result):
     strings_left_out: int
     strings_before: int
     predictions: Optional[Comparison] = None
+    loads: Sequence[Figure] = ()
+    not_loaded: str = ""
 
     def tables(self) -> Iterator[Table]:
-        """Sizes and F1, and the predictions that stay."""
-        sizes = [f"{size / _MEGA:,.2f}" for size in (self.bytes_before, self.bytes_after)]
-        rows, scores = [("MB on disk", *sizes)], self.predictions
+        """Sizes, load time, memory and F1, and the predictions that stay."""
+        before, after = self.bytes_before / _MEGA, self.bytes_after / _MEGA
+        shares = (f"{before / after:.2f}", "")
+        rows, scores = (
+            [["files (MB)", f"{before:,.2f}", f"{after:,.2f}", *shares]],
+            self.predictions,
+        )
+        rows += [figure.cells() for figure in self.loads]
         if scores and scores.f_before is not None and scores.f_after is not None:
             f_scores = (f"{100 * f:.2f}" for f in (scores.f_before, scores.f_after))
-            rows.append(("F1 of entities", *f_scores))
-        yield Table("Before and after", ("", "before", "after"), rows)
+            rows.append(["F1 of entities", *f_scores, "", ""])
+        yield Table("Before and after", ("", "before", "after", "gain", "middle 80 %"), rows)
         if scores:
-            yield kept_table(scores.kept)
+            yield from scores.agreement.tables()
 
     def notes(self) -> Iterator[str]:
-        """What was left out, and how scores of classes change."""
+        """What was left out, and how scores change."""
         yield from self.predictions.notes() if self.predictions else ()
+        yield from filter(None, [self.not_loaded])
         yield (
             f"Left out: {self.strings_left_out:,} of {self.strings_before:,} strings, which no "
             f"component needs, and {self.rows_left_out:,} rows of vectors, which no word has."
@@ -265,7 +279,10 @@ def compress(
     weights: Precision = "float16",
     keep_strings: bool = False,
     data: Optional[Data] = None,
+    loads: int = 3,
+    code: Union[str, Path, None] = None,
     force: bool = False,
+    progress: Progress = no_progress,
 ) -> Compressed:
     """Write a pipeline in small files, and compare predictions. The pipeline doesn't change.
 
@@ -276,22 +293,33 @@ def compress(
     vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,
         and of all other weights: "float16", "int8" or "float32".
     keep_strings (bool): Whether to keep strings that no component needs.
-    data (Optional[Data]): Corpus to compare predictions on: a path, or docs with gold annotation.
+    data (Optional[Data]): Corpus to compare predictions on: docs with gold annotation, or the path
+        of a .spacy, .jsonl or .txt file, or of a folder of them. Texts without annotation have no
+        F1.
+    loads (int): How often to load each pipeline in a new process, to measure time and memory.
+    code (Union[str, Path, None]): Python file that these processes import first.
     force (bool): Whether to replace a pipeline at `output`.
+    progress (Progress): Shows how far the measurement is, as tqdm does.
 
     Raises ValueError for a pipeline without components, and for numbers that aren't finite, or out
     of float16's range. Then nothing is written.
     """
     output = Path(output)
     check_folder_output(output, *paths_in(nlp, data), force=force)
-    nlp = loaded(nlp)
-    stream = None if data is None else examples_of(nlp, data)
-    with replacing_folder(output) as new:
+    source, nlp = nlp, loaded(nlp)
+    stream = None if data is None else examples_of_any(nlp, data)
+    figures, why = list[Figure](), ""
+    with replacing_folder(output) as new, TemporaryDirectory() as former:
+        if loads and isinstance(source, Language):
+            source = Path(former)
+            type(nlp).to_disk(nlp, source)
         done = write_compressed(nlp, new, Precisions(vectors, tables, weights), keep_strings)
         small = load_pipeline(new)
         # Only now, since examples add strings to the vocab.
         predictions = None if stream is None else compare(nlp, small, list(stream))
-    return replace(done, output=output, predictions=predictions)
+        if not isinstance(source, Language):
+            figures, why = compare_loads(source, new, loads, code=code, progress=progress)
+    return replace(done, output=output, predictions=predictions, loads=figures, not_loaded=why)
 
 
 def write_compressed(

@@ -20,8 +20,8 @@ from benchmarks.pipelines import (
     trained_arms,
 )
 from benchmarks.report import Results, describe_run, make_row, make_table, write_results
-from benchmarks.timing import time_arms
 from experiments.corpora.sample import make_sample
+from spacy_multihash.common.timing import time_arms
 from tests.helpers.paths import ROOT
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import spacy
 
+from spacy_multihash.common.timing import Ratio
+from spacy_multihash.pipelines.measure import Figure
 from tests.helpers import cli
 from tests.helpers.corpora import make_docs, write_corpus
 
@@ -24,11 +26,18 @@ def load(**settings):
 """
 
 
+@pytest.fixture(autouse=True)
+def measured_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = ([Figure("load", "s", 2.0, 1.0, Ratio(1.9, 2.0, 2.1), 3)], "")
+    monkeypatch.setattr("spacy_multihash.pipelines.compress.compare_loads", lambda *_, **__: loads)
+
+
 def test_pipeline_is_written_and_its_figures_are_printed(recognizer: Any, tmp_path: Path) -> None:
     write_corpus(tmp_path / "dev.spacy", make_docs())
     args = (recognizer("tagger_ner"), tmp_path / "out", "--data", tmp_path / "dev.spacy")
     result = cli.ok("compress", *args, "--weights", "int8")
     assert "F1 of entities 100.00 100.00" in cli.said(result)
+    assert "load (s) 2 1 2.00 1.90 to 2.10" in cli.said(result)
     callback = spacy.load(tmp_path / "out").config["nlp"]["after_creation"]
     assert (callback["weights"], callback["vectors"]) == ("int8", "int8")
     figures = json.loads(cli.ok("compress", *args, "--json", "--force").stdout)

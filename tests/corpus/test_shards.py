@@ -92,7 +92,7 @@ def test_link_is_followed_unless_it_leads_to_the_corpus(tmp_path: Path) -> None:
 
 
 def test_folder_without_shards_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = r"There are no shards at .*: expected a folder with files that end in \.spacy"
+    expected = r"There is no corpus at .*: expected a folder with files that end in \.spacy"
     for path in (tmp_path, tmp_path / "missing", Path(__file__)):
         with pytest.raises(FileNotFoundError, match=expected):
             list_shards(path)

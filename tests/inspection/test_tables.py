@@ -204,7 +204,7 @@ def test_command_reads_shards_and_writes_a_page(tmp_path: Path) -> None:
     [
         (["."], "Expected a package's name"),
         (["plain"], "no embedding with rows to inspect: looked for .* components sentencizer"),
-        (["model", "--data", "no.spacy"], "There are no shards at"),
+        (["model", "--data", "no.spacy"], "There is no corpus at"),
         (["model", "--data", "empty.spacy"], "The corpus has no tokens to inspect"),
         (["model", "--data", "blank.spacy"], "The corpus has no tokens to inspect"),
     ],

@@ -157,6 +157,8 @@ def test_pipeline_gets_the_temperature_of_the_lowest_loss(
     for doc in make_docs():
         ents = [[(e.start, e.end, e.label_) for e in p(doc.text).ents] for p in (former, nlp)]
         assert ents[0] == ents[1]
+    group = nlp(make_docs()[0].text).spans["entities"]
+    assert all(0 < score <= 1 for score in group.attrs["scores"]) and len(group)
     again = calibrate(nlp, wrong_docs(), bins=5)
     assert again.former == done.temperature
     assert_allclose(again.before.loss, done.after.loss, rtol=1e-5)

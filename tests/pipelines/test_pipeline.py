@@ -583,18 +583,26 @@ def test_refusals(given: Any, settings: dict[str, Any], message: str) -> None:
 
 def test_gain_on_texts_is_part_of_the_result(nlp: Language) -> None:
     expected = predictions(nlp)
-    done = accelerate(nlp, texts=TEXTS)
+    done = accelerate(nlp, texts=TEXTS, seconds=0, loads=0)
     assert done.gain is not None
-    assert (done.gain.docs, done.gain.tokens) == (len(TEXTS), sum(len(t) for t, _ in expected))
-    assert done.gain.before > 0 and done.gain.after > 0
-    assert done.gain.kept == dict.fromkeys(["TAG", "entities"], 1.0)
+    agreement = done.gain.agreement
+    assert (agreement.docs, agreement.tokens) == (len(TEXTS), sum(len(t) for t, _ in expected))
+    assert agreement.different == 0 and agreement.differences == []
+    assert {"tokens", "TAG", "entities"} == {*agreement.kinds}
+    assert all(figure.before > 0 and figure.after > 0 for figure in done.gain.figures)
     assert predictions(nlp) == expected
-    assert [table.title for table in done.tables()][3:] == [
-        f"On {len(TEXTS)} docs, {done.gain.tokens} tokens",
-        "Predictions that stay the same",
-    ]
-    assert re.search("tokens a second +[0-9,]+ +[0-9,]+ +[0-9.]+\n", str(done))
+    text = str(done)
+    assert re.search(r"tokens a second\) +[0-9.,]+ +[0-9.,]+ +[0-9.]+ +[0-9.]+ to [0-9.]+\n", text)
+    assert done.gain.machine.python in text
     json.dumps(done.to_json())
+    page = done.page()
+    assert "default-src 'none'" in page and page.count('class="bar"') == 6
+    assert done._repr_html_().startswith("<iframe")
+
+
+def test_page_escapes_names(nlp: Language) -> None:
+    nlp.meta["name"] = "<script>"
+    assert "<script>" not in accelerate(nlp, texts=TEXTS, seconds=0, loads=0).page()
 
 
 def test_pipeline_at_a_path_is_written_to_another(nlp: Language, tmp_path: Path) -> None:
@@ -617,6 +625,6 @@ def test_texts_that_cannot_be_measured_change_nothing(
 ) -> None:
     before = nlp.to_bytes(exclude=["vocab"])
     with pytest.raises(ValueError, match=message):
-        accelerate(nlp, texts=texts)
+        accelerate(nlp, texts=texts, loads=0)
     assert nlp.to_bytes(exclude=["vocab"]) == before
     assert "batch_ner" not in nlp.pipe_factories.values()

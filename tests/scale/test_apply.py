@@ -440,7 +440,7 @@ def test_folder_of_something_else_is_never_replaced(
     ("args", "message"),
     [
         (("nowhere", "shards", "out"), "There is no pipeline 'nowhere'"),
-        (("model", "none", "out"), "There are no shards at"),
+        (("model", "none", "out"), "There is no corpus at"),
         (("model", "shards", "shards/out"), "may not contain each other"),
         (("model", "shards", "shards/c.txt"), "may not contain each other"),
         (("model", "shards", "file"), "file isn.t a writable folder"),

@@ -98,6 +98,8 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     assert nlp.config.interpolate()["training"] == config["training"]
     assert nlp.config["paths"] == config["paths"]
     assert "spacy-multihash.keep_compressed.v1" in Path("out/model/config.cfg").read_text()
+    assert nlp.config["components"]["tagger_ner"]["spans_key"] == "entities"
+    assert "tokens a second with them" in fitted.remarks[-1]
     for path in ("out/config.cfg", "out/model/config.cfg"):
         assert not re.search("^(ard|word_dropout|moves) =", Path(path).read_text(), re.MULTILINE)
     said, page = str(fitted), Path("out/report.html").read_text()

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median, quantiles
-from typing import TypedDict
+from typing import NamedTuple
 
 Step = Callable[[], object]
 WARM_UP = 2
@@ -11,12 +11,18 @@ MIN_ROUNDS = 5
 MAX_ROUNDS = 200
 
 
-class Ratio(TypedDict):
+class Ratio(NamedTuple):
     """The median of ratios, and the range of the middle 80 %."""
 
     low: float
     median: float
     high: float
+
+    def __str__(self) -> str:
+        """Return the median, and the range if there's more than one round."""
+        if self.low == self.high:
+            return f"{self.median:.2f}"
+        return f"{self.median:.2f} ({self.low:.2f}-{self.high:.2f})"
 
 
 def time_arms(
@@ -66,4 +72,4 @@ def ratio_of(base: Sequence[float], values: Sequence[float]) -> Ratio:
     if len(ratios) > 1:
         deciles = quantiles(ratios, n=10, method="inclusive")
         low, high = deciles[0], deciles[-1]
-    return Ratio(low=low, median=median(ratios), high=high)
+    return Ratio(low, median(ratios), high)
