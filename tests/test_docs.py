@@ -38,6 +38,7 @@ CHANGES = [
     (r" --workers 8| --dask tcp\S+|, workers=8", ""),
     (r"apply /data/model /data/corpus /data/found", "apply training/model-best corpus again"),
     (r"--width 300", "--width 5"),
+    (r"--report gain.html", "--report gain.html --seconds 0"),
     (r"importance training/model-best .*", "importance weighted --data corpus/train.spacy"),
     (r"    spacy.load\(.*\n", ""),
 ]
@@ -73,6 +74,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_corpus(folder / f"{name}.spacy", make_docs(5))
     known = sorted({word for words, _ in SENTENCES for word in words})
     others = ["".join(Random(i).choices(string.ascii_lowercase, k=6)) for i in range(300)]
+    (folder / "texts.txt").write_text("Anna met Bob in Rome .\nBob left .\n", "utf8")
     for name in ("nl", "es"):
         write_vectors(folder / "vectors" / name, known, 5)
     nlp = write_vectors(folder / STAND_IN, [*known, *others], 120)
@@ -108,6 +110,10 @@ def folder_of(
             monkeypatch.chdir(path)
             for corpus in ("sample", "topics"):
                 monkeypatch.setattr(f"experiments.corpora.{corpus}.SIZES", SIZES)
+            for module in ("accelerate", "compress"):  # tests/pipelines/test_measure.py runs it
+                monkeypatch.setattr(
+                    f"spacy_multihash.pipelines.{module}.compare_loads", lambda *_, **__: ([], "")
+                )
             text = page_text(name)
             if "init-config ner my.cfg" in text:
                 Path("my.cfg").unlink()

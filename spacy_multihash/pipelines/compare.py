@@ -141,7 +141,7 @@ def compare_docs(pairs: Iterable[tuple[Doc, Doc]]) -> Agreement:
 
 def _facts(doc: Doc) -> Facts:
     """Collect what a doc's pipeline has annotated."""
-    facts: Facts = {"tokens": {((t.idx, t.idx + len(t)), "") for t in doc}}
+    facts: Facts = {"tokens": {((t.idx, t.idx + len(t)), "token") for t in doc}}
     for name, value in _VALUES.items():
         # spaCy says that any doc of one token has sentences.
         if len(doc) > (name in _OF_SENTENCES) and doc.has_annotation(name):
@@ -192,7 +192,7 @@ def _differences(
     """Yield the differences of a doc by place: what's there before, and after."""
     for place in sorted({place for place, _ in lost | new}):
         values = (
-            ", ".join(sorted(value or "yes" for at, value in side if at == place))
+            ", ".join(sorted(value or "none" for at, value in side if at == place))
             for side in (lost, new)
         )
         yield Difference(kind, number, one.text[slice(*place)], *values)
