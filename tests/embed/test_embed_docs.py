@@ -84,12 +84,6 @@ def test_features_are_mixed_at_once_as_layer_by_layer(
         assert_same(model, docs)
 
 
-def test_a_prediction_has_no_way_back() -> None:
-    _, backprop = embedding(8, [4])(docs_of([3]), is_train=False)
-    with pytest.raises(ValueError, match="cannot go back from a prediction"):
-        backprop([numpy.zeros((3, 8), dtype="float32")])
-
-
 @pytest.mark.parametrize(
     "attrs", [["NORM", "SHAPE"], ["NORM", "LOWER[:2]"], ["NORM", "LOWER{2,3}"]]
 )

@@ -52,7 +52,9 @@ def test_error_is_the_mean_distance_over_ranges(
     entities: list[tuple[float, bool]], bins: int
 ) -> None:
     p, right = (numpy.array(column) for column in zip(*entities, strict=True))
-    assert_allclose(quality_of(p, right, bins).error, by_loop(entities, bins), atol=1e-9)
+    quality = quality_of(p, right, bins)
+    assert_allclose(quality.error, by_loop(entities, bins), atol=1e-9)
+    assert_allclose([quality.share, quality.loss], [right.mean(), log_loss(p, right)])
     ranges = reliability(p, right, bins)
     assert sum(of_range.entities for of_range in ranges) == len(entities)
     assert all(0 <= of_range.share <= 1 and of_range.entities for of_range in ranges)
@@ -62,14 +64,6 @@ def test_log_loss_is_that_of_independent_entities_and_finite_at_the_edges() -> N
     p, right = numpy.array([0.8, 0.3]), numpy.array([True, False])
     assert_allclose(log_loss(p, right), -(math.log(0.8) + math.log(0.7)) / 2)
     assert 10 < log_loss(numpy.array([0.0]), numpy.array([True])) < 20
-
-
-def test_quality_has_precision_error_and_loss() -> None:
-    p, right = numpy.array([0.9, 0.9, 0.4]), numpy.array([True, False, False])
-    quality = quality_of(p, right)
-    assert quality.entities == 3
-    assert_allclose([quality.share, quality.error], [1 / 3, 0.4])
-    assert quality.loss == log_loss(p, right)
 
 
 @pytest.mark.parametrize("truth", [0.5, 1.0, 2.5])
