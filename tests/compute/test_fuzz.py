@@ -119,7 +119,7 @@ def test_encoders(draw: Draw) -> None:
     with using_kernels(NONE):
         for layer, before, after in zip(layers, padding, padding[1:], strict=False):
             Y, _ = operations(OPS).window_maxout(Y, layer, maxout.Docs(lengths, before, after, pad))
-    for name in COMPILED:
+    for name in (NONE, *COMPILED):
         with using_kernels(name):
             ops = operations(OPS)
             found = ops.encode(X, ops.encoder(layers, pad=pad), lengths)
@@ -189,13 +189,13 @@ def test_hashed_columns(draw: Draw) -> None:
         mixed, _ = operations(OPS).window_maxout(
             numpy.hstack(expected), mix, maxout.Docs(numpy.array([U]))
         )
-    for name in COMPILED:
+    for name in (NONE, *COMPILED):
         with using_kernels(name):
-            vectors, rows = operations(OPS).hash_embed(ids, tables, hashed)
+            ops = operations(OPS)
+            vectors, rows = ops.hash_embed(ids, tables, hashed)
             found = [numpy.zeros_like(table) for table in tables]
-            operations(OPS).backprop_hash_embed(found, hashed, rows, d_vectors)
-            Y = numpy.empty_like(mixed)
-            kernels.Mixer(tables, hashed, mix).mix(ids, 0, U, Y)
+            ops.backprop_hash_embed(found, hashed, rows, d_vectors)
+            Y = ops.mix_hashed(ids, ops.mixer(tables, hashed, mix))
         assert_allclose(vectors, numpy.hstack(expected), atol=1e-4, err_msg=name)
         assert_allclose(Y, mixed, atol=2e-2, rtol=2e-2, err_msg=name)
         for gradient, twin in zip(found, gradients, strict=True):
