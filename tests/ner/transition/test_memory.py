@@ -14,7 +14,7 @@ from spacy_multihash.compute.dispatch import NONE, chosen_kernels
 from tests.helpers.transition import Case, recognizer
 
 pytestmark = pytest.mark.skipif(chosen_kernels() == NONE, reason="needs the kernels")
-LENGTHS = (4_000, 8_000)
+LENGTHS = (8_000, 16_000)
 CASE = Case(labels=[f"L{i}" for i in range(100)], hidden_width=16, cut_size=100)
 
 
