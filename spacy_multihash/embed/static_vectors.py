@@ -234,9 +234,8 @@ def forward_static(
     unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
     if not unknown.any():
         return embed_vectors(model, docs, is_train)
-    ids[unknown] = 0
+    ids[unknown] = 0  # of the empty string, whose vector is zeros
     vectors, backprop = embed_vectors(model, [UniqueTokens(ids[:, None], [attr], vocab)], is_train)
-    vectors.data[model.ops.xp.asarray(unknown)] = 0
     return Ragged(vectors.data, model.ops.asarray1i([len(doc) for doc in docs])), backprop
 
 

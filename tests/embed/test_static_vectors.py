@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy
 import pytest
 import spacy
+from spacy.attrs import ORTH
 from spacy.language import Language
 from spacy.training import Example
 from spacy.vectors import Vectors
 
+from spacy_multihash.common.nodes import STATIC_VECTORS, find_nodes
+from spacy_multihash.inspection.unknown import UnknownSymbols
 from tests.helpers.vectors import FLORET
 
 TEXT = "Anna met Bob"
@@ -89,3 +92,13 @@ def test_copies_predict_the_same_for_words_that_they_never_met(
     )
     numpy.testing.assert_array_equal(actual[0], expected[0])
     other.update([Example.from_dict(other.make_doc(text), {"entities": [(0, 7, "PER")]})])
+
+
+def test_symbols_without_a_string_have_zeros(nlp: Language) -> None:
+    model = nlp.get_pipe("tagger_ner").model  # type: ignore[attr-defined]
+    (layer,) = find_nodes(model, STATIC_VECTORS)
+    doc = nlp.make_doc(TEXT)
+    expected = layer.predict([doc]).dataXd
+    found = layer.predict([UnknownSymbols(doc, {ORTH: numpy.array([1])})]).dataXd
+    assert expected.any(axis=1).all() and not found[1].any()
+    numpy.testing.assert_array_equal(found[[0, 2]], expected[[0, 2]])

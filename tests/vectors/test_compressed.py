@@ -26,7 +26,10 @@ from tests.helpers.several_vectors import save_floret, save_words
 WORDS = ["Anna", "met", "Rome", "fell", "rain"]
 
 
-@given(st.dictionaries(st.integers(0, 2**64 - 1), st.integers(-1, 70_000), max_size=1500))
+ROWS = st.integers(-1, 3) | st.integers(-1, 70_000)  # some have several keys
+
+
+@given(st.dictionaries(st.integers(0, 2**64 - 1), ROWS, max_size=1500))
 def test_keys_are_those_of_the_dict(key2row: dict[int, int]) -> None:
     keys = unpack_keys(pack_keys(SortedKeys.of(key2row)))
     assert dict(keys.items()) == key2row
