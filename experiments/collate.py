@@ -62,8 +62,8 @@ def collate(results: Path, docs: Path) -> list[Path]:
 def fill(text: str, name: str, body: str) -> str:
     """Put tables between their marks in a page.
 
-    `begin: NAME 2` marks a body's second table. `begin: NAME 2 turned last 3` has its last three rows
-    as columns, and no row without numbers.
+    `begin: NAME 2` marks a body's second table. `begin: NAME 2 turned last 3` has its last three
+    rows as columns, and no row without numbers.
     """
     tables = [part.strip().splitlines() for part in body.split("\n\n") if part.startswith("|")]
 

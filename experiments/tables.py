@@ -270,8 +270,7 @@ TABLES: Mapping[str, Table] = {
         (ES, NL, WNUT, ANEM, TURKU),
         ("test_unseen_f", "test_seen_f"),
         against("MultiHashEmbed", LOOKUP),
-        "wnut17 has no seen entities. The paper's numbers are those of unseen entities (Table "
-        "11).",
+        "wnut17 has no seen entities. The paper's numbers are those of unseen entities (Table 11).",
         {line: f"11 {line}" for line in ("MultiHashEmbed", "MultiEmbed")},
         "f",
     ),

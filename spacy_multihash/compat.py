@@ -41,8 +41,8 @@ def build_report_multi_embed_v1(
 
     attrs (List[str]): Attributes to embed.
     width (int): Width of the vectors and of all tables.
-    unk (int): Row of unknown symbols. It must be 0, as in the paper.
-    tables (Optional[Dict[str, Dict[int, int]]]): Row of each symbol of each attribute. Null leaves
+    unk (int): Row of unknown values. It must be 0, as in the paper.
+    tables (Optional[Dict[str, Dict[int, int]]]): Row of each value of each attribute. Null leaves
         them to a callback, set_attr or spacy-multihash.init_tables.v1.
     include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
     dropout (float): Initial dropout rate; spaCy sets it for each update.
@@ -52,7 +52,7 @@ def build_report_multi_embed_v1(
     """
     if not is_whole(unk, 0, 0):
         raise ValueError(
-            f"{REPORT_MULTI_EMBED}: unk must be 0, was: {unk!r}. Unknown symbols have row 0 here; "
+            f"{REPORT_MULTI_EMBED}: unk must be 0, got {unk!r}. Unknown values have row 0 here; "
             "which row it is makes no difference to the model. Set unk = 0."
         )
     layers, pinned = lookup_columns(attrs, width)
@@ -137,20 +137,19 @@ def _tables_from_rows(tables: Mapping[str, Mapping[int, int]]) -> Tables:
 
 
 def _table_from_rows(attr: str, rows: Mapping[int, int]) -> Table:
-    """Make a table of symbols whose rows are known, but not their counts.
+    """Make a table of values whose rows are known, but not their counts.
 
-    Raises ValueError unless the rows are 1 to the number of symbols, each once.
+    Raises ValueError unless the rows are 1 to the number of values, each once.
     """
     for symbol, row in rows.items():
         if not is_whole(symbol, 0, 2**64 - 1) or not is_whole(row, 0):
             raise ValueError(
-                f"{attr} must map ids of symbols to rows, both whole numbers, has "
-                f"{symbol!r}: {row!r}."
+                f"{attr} must map ids of values to rows, both integers, got {symbol!r}: {row!r}."
             )
     if sorted(rows.values()) != list(range(1, len(rows) + 1)):
         raise ValueError(
-            f"{attr}: the rows of {len(rows)} symbols must be 1 to {len(rows)}, each once, with "
-            f"row 0 left to unknown symbols; were, in order: {sorted(rows.values())[:8]} ..."
+            f"{attr}: the rows of {len(rows)} values must be 1 to {len(rows)}, each once, with "
+            f"row 0 left to unknown values; got, in order: {sorted(rows.values())[:8]} ..."
         )
     keys = numpy.array(sorted(rows, key=rows.__getitem__), dtype="uint64")
     return Table(keys, numpy.zeros(len(keys), dtype="uint64"))

@@ -184,8 +184,8 @@ def of_settings(**settings: Any) -> Callable[[Path], Any]:
     return lambda folder: build_report_multi_embed_v1(["NORM"], 8, **{"unk": 0, **settings})
 
 
-ROWS = "rows of {} symbols must be 1 to {}, each once"
-WHOLE = "NORM.* must map ids .* to rows, both whole numbers, has "
+ROWS = "rows of {} values must be 1 to {}, each once"
+WHOLE = "NORM.* must map ids .* to rows, both integers, got "
 NO_FILE = "train.tables is not a file of tables"
 REFUSED: list[tuple[Callable[[Path], Any], str]] = [
     (of_file({"NORM": {17: 1}}), "lack PREFIX"),
@@ -195,7 +195,7 @@ REFUSED: list[tuple[Callable[[Path], Any], str]] = [
     (of_file({"NORM": {17: "1"}}), f"{WHOLE}17: '1'"),
     (of_file({"NORM": {17: True}}), f"{WHOLE}17: True"),
     *((of_file(tables), NO_FILE) for tables in ({}, {"NORM": 3})),
-    (of_settings(unk=5), "unk must be 0, was: 5"),
+    (of_settings(unk=5), "unk must be 0, got 5"),
     (of_settings(tables={"NORM": {17: 2, 18: 3}}), ROWS.format(2, 2)),
     (lambda _: make_set_attr(Path("x"), "tok2vec", "x", "m"), "attr = 'tables' of a MultiE.*: 'x'"),
 ]

@@ -1,11 +1,12 @@
-"""Checks of settings: numbers, choices, flags, functions and lists, in one wording.
+"""Checks of settings, with one wording of errors: numbers, choices, flags, functions and lists.
 
 A config may have a quoted number, true or 3.0 instead of an integer, and the type hints of
 registered functions accept some of these. Calls from Python accept everything. So settings are
 checked before anything is computed.
 
-Checks raise ValueError for wrong values. Their first arguments are `where`, the layer or the
-command; `name`, the setting; and `value`, its value. `advice` says what to do.
+Checks raise ValueError for wrong values, for example: width must be an integer from 1 to 256, got
+'96' (MultiHashEmbed). Their first arguments are `where`, the layer or the command; `name`, the
+setting; and `value`, its value. `advice` says what to do.
 """
 
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ def setting_error(
     where: str, name: str, expected: str, value: object, advice: str = CHANGE_IT
 ) -> ValueError:
     """Make the error for a setting that isn't as expected."""
-    return ValueError(f"{where}: {name} must be {expected}, was: {value!r}. {advice}")
+    return ValueError(f"{name} must be {expected}, got {value!r} ({where}). {advice}")
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -63,8 +64,9 @@ def check_whole(
 ) -> None:
     """Check for an integer >= low, and <= high if given."""
     if not is_whole(value, low, high):
-        end = "on" if high is None else f"to {high}"
-        raise setting_error(where, name, f"a whole number from {low} {end}", value, advice)
+        end = "or more" if high is None else f"to {high:,}"
+        start = "of" if high is None else "from"
+        raise setting_error(where, name, f"an integer {start} {low:,} {end}", value, advice)
 
 
 def check_share(where: str, name: str, value: object) -> None:
@@ -110,5 +112,5 @@ def check_length(where: str, name: str, values: object, owners: Sequence[str]) -
     is_array = isinstance(values, numpy.ndarray) and values.ndim == 1
     length = len(values) if is_list(values) or is_array else None  # type: ignore[arg-type]
     if length != len(owners):
-        expected = f"a list of length {len(owners)}, an entry for each of {', '.join(owners)}"
+        expected = f"a list of {len(owners)} entries, for {', '.join(owners)}"
         raise setting_error(where, name, expected, values)

@@ -223,7 +223,7 @@ def read_json_map(path: Path, repair: str = "copy or make it again") -> dict[str
     with reading(path, repair):
         value = srsly.read_json(path)
         if not isinstance(value, dict):
-            raise ValueError(f"expected a JSON object, found {type(value).__name__}")
+            raise ValueError(f"it must be a JSON object, got {type(value).__name__}")
         return value
 
 

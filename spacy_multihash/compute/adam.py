@@ -1,4 +1,4 @@
-"""Adam with the steps of thinc's, several times as fast on CPU."""
+"""Adam in one pass over each parameter: thinc's steps, several times as fast on a CPU."""
 
 from typing import List, Union
 

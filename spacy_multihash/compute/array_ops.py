@@ -20,14 +20,14 @@ from .viterbi import best_tags
 
 
 def on_cpu(ops: Ops) -> bool:
-    """Return whether arrays are numpy's and not CuPy's."""
+    """Return whether all arrays are on the CPU."""
     return ops.device_type == "cpu"
 
 
 def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
-    """Copy an array that compiled code refuses: with gaps, misaligned, of another type, read-only.
+    """Return an array that compiled code can read: contiguous, aligned, writable, of this type.
 
-    Any other array is returned as it is.
+    It's the same array if it can be read, or else a copy.
     """
     if isinstance(X, numpy.ndarray) and X.dtype == dtype and X.flags.carray:
         return X
@@ -38,7 +38,7 @@ def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
 
 
 def for_sums(ops: Ops, X: Array) -> Array:
-    """Return the gradient of sums as kernels read it: float32, and each row contiguous."""
+    """Return a gradient of sums as kernels read it: float32, with contiguous rows."""
     if isinstance(X, numpy.ndarray) and X.dtype == "float32" and X.flags.aligned:
         if X.strides[1] == 4 and X.strides[0] >= 0:
             return X  # columns of a larger array, too
@@ -178,18 +178,18 @@ class ArrayOps(Ops):
             self.scatter_sum(dE, Bags(rows[:, a, :K]), d_vectors[:, a * W : (a + 1) * W])
 
     def _of_symbols(self, bags: Bags, d_vectors: Array) -> Array:
-        """Give each symbol the gradient of its token's vector, (M, W)."""
+        """Return the gradient of each value's vector, that of its token: (M, W)."""
         if bags.ends is None:
             return d_vectors
         return (d_vectors * self._shares(bags))[self._owners(bags)]
 
     def _owners(self, bags: Bags) -> Array:
-        """List the token of each symbol, (M,) int32."""
+        """Return the token of each value, (M,) int32."""
         lengths: Array = bags.lengths()
         return self.asarray1i(numpy.repeat(numpy.arange(len(lengths)), lengths))  # type: ignore[arg-type]
 
     def _shares(self, bags: Bags) -> Array:
-        """Return 1 / the number of symbols for means, 1 for sums: (U, 1) float32."""
+        """Return 1 / length for mean pooling, 1 for sums: (U, 1) float32."""
         lengths = bags.lengths().clip(1) if bags.mean else numpy.ones(bags.num_tokens)
         shares: Array = (1 / lengths)[:, None]
         return self.asarray(shares, dtype="float32")

@@ -1,4 +1,4 @@
-"""The rows of a table that are summed for each token, of any number of symbols."""
+"""Bags: for each token, any number of values, whose rows of a table are summed."""
 
 from typing import NamedTuple, Optional
 
@@ -8,12 +8,12 @@ from ..common.types import Array
 
 
 class Bags(NamedTuple):
-    """The rows of the symbols of U tokens.
+    """The rows of the values of U tokens.
 
-    rows (M, K) int32: The rows of each symbol, token by token. The table must have them.
+    rows (M, K) int32: The rows of each value, token by token. The table must have these rows.
     weights (M, K) float32: Factors of the rows, or None.
-    ends (U,) int64, on the CPU: Where the symbols of each token end. None: a symbol a token.
-    mean (bool): Whether sums are divided by the number of symbols.
+    ends (U,) int64, on the CPU: Where the values of each token end. None: each token has one value.
+    mean (bool): Whether sums are divided by the number of values.
     """
 
     rows: Array
@@ -27,5 +27,5 @@ class Bags(NamedTuple):
         return len(self.rows if self.ends is None else self.ends)
 
     def lengths(self) -> numpy.ndarray:
-        """Count the symbols of each token, (U,) int64; there must be ends."""
+        """Return the number of values of each token, (U,) int64. There must be ends."""
         return numpy.diff(self.ends, prepend=0)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Which kernels compute on a CPU: an instruction set's, or none (plain array code)."""
+"""Choose the kernels of a CPU: those of an instruction set, or none (plain array code)."""
 
 import os
 from importlib import import_module

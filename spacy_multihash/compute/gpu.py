@@ -45,9 +45,9 @@ def hash_embed(ids: Array, tables: Sequence[Array], hashing: Hashing) -> tuple[A
 def hash_embed_backward(
     gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
 ) -> None:
-    """Add the gradients of all types to the gradients of the tables, in one launch.
+    """Add the gradients of all unique tokens to the gradients of the tables, in one launch.
 
-    The order of additions to a row that types share isn't fixed: its last bits may differ from run
+    The order of additions to a row that tokens share isn't fixed: its last bits may differ from run
     to run.
     """
     xp = get_array_module(rows)
@@ -86,7 +86,7 @@ def maxout_norm_forward(
 def maxout_norm_backward(
     dY: Array, G: Array, Xhat: Array, scale: Array, which: Array, nP: int
 ) -> Array:
-    """Go back through the norm and to the largest piece: dY (N, nO) -> (N, nO * nP)."""
+    """Backward pass of the norm and of maxout: dY (N, nO) -> d_sums (N, nO * nP)."""
     N, nO = dY.shape
     d_sums = get_array_module(dY).empty((N, nO * nP), dtype="float32")
     arrays = (dY, G, Xhat, scale, which, nO, nP, d_sums)

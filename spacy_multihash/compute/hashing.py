@@ -30,7 +30,9 @@ _BYTES = 8  # of an id
 
 
 def default_seeds(num_columns: int) -> list[int]:
-    """List the seeds of this package, one per column; they avoid MurmurHash3's dead seed 8.
+    """Return the default hash seed of each column.
+
+    With seed 8, half of the rows of a table stay unused, so it's none of them.
 
     num_columns (int): Number of columns, one for each attribute.
     RETURNS (list[int]): The seeds.
@@ -39,7 +41,7 @@ def default_seeds(num_columns: int) -> list[int]:
 
 
 def default_seed(column: int) -> int:
-    """Return the seed of a column, counted from 0. Seeds of neighbours lie far from each other.
+    """Return the hash seed of a column, counted from 0. Seeds of neighbours are far apart.
 
     It is never the dead seed of MurmurHash3.
     """
@@ -47,7 +49,7 @@ def default_seed(column: int) -> int:
 
 
 def spacy_seeds(num_columns: int) -> list[int]:
-    """List the seeds that spacy.MultiHashEmbed.v2 gives its columns: 8, 9, 10, ...
+    """Return the hash seeds of spacy.MultiHashEmbed.v2: 8 for the first column, then 9, 10, ...
 
     num_columns (int): Number of columns, one for each attribute.
     RETURNS (list[int]): The seeds.
@@ -56,7 +58,7 @@ def spacy_seeds(num_columns: int) -> list[int]:
 
 
 def group_seeds(seed: int, num_hashes: int) -> list[int]:
-    """List the seeds of the word groups that `num_hashes` hash functions need.
+    """Return the seeds of the word groups that `num_hashes` hash functions need.
 
     A word group is the four 32-bit words of one 128-bit hash, and serves four hash functions. The
     first word group has the given seed, whatever it is. The seeds derived from it are never the
@@ -76,7 +78,7 @@ def importance_seed(seed: int) -> int:
 
 
 class Hashing(NamedTuple):
-    """How the ids of A columns are hashed, each into a table.
+    """The hash functions of A columns of ids, each with a table.
 
     nV (A,) uint32: The number of rows of each table.
     num_hashes (A,) int32: The number of hash functions, 1 to 16.
@@ -96,7 +98,7 @@ class Hashing(NamedTuple):
 
 @lru_cache(maxsize=256)
 def hashing_of(columns: tuple[tuple[int, int, int], ...]) -> Hashing:
-    """Lay out the hashing of columns: of each the number of rows, of hash functions, and seed."""
+    """Make the hash functions of columns from the rows, number of hashes and seed of each."""
     seeds = numpy.zeros((len(columns), MAX_HASHES // _WORDS), dtype="uint32")
     for row, (_, num_hashes, seed) in zip(seeds, columns, strict=True):
         groups = group_seeds(seed, num_hashes)
@@ -106,7 +108,7 @@ def hashing_of(columns: tuple[tuple[int, int, int], ...]) -> Hashing:
 
 
 def _alive(seed: int) -> int:
-    """Bring a seed into its range, and replace the dead seed."""
+    """Return a seed in the range of uint32 that isn't the dead seed."""
     seed %= 2**32
     return seed if seed != DEAD_SEED else seed ^ _STRIDE
 

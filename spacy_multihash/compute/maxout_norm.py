@@ -56,7 +56,7 @@ def forward(
     nI = model.get_dim("nI")
     if X.ndim != 2 or X.shape[1] != nI:
         raise ValueError(
-            f"Layer 'maxout_norm' expects an input of shape (N, {nI}), was given shape {X.shape}. "
+            f"Layer 'maxout_norm' expects an input of shape (N, {nI}), got shape {X.shape}. "
             "Build it with the width of the layers before it."
         )
     X = for_kernel(model.ops, X, "float32")

@@ -1,4 +1,4 @@
-"""Numbers of fewer bits: float16, and int8 with a scale a row.
+"""Quantize arrays to float16, or to int8 with a scale for each row, and back.
 
 It needs numpy alone: whatever reads a compressed pipeline imports it first.
 """
@@ -18,7 +18,7 @@ _LEAST_SCALE = numpy.finfo("float32").tiny
 
 
 class Quantized(NamedTuple):
-    """What stands for an array of numbers.
+    """A quantized array: codes, and the scale of each row.
 
     codes (numpy.ndarray): The shape of the array, of float16, int8 or float32.
     scales (Optional[numpy.ndarray]): A float32 for each row, which multiplies int8 codes.
@@ -29,11 +29,11 @@ class Quantized(NamedTuple):
 
 
 def quantize(X: numpy.ndarray, precision: Precision) -> Quantized:
-    """Give an array (..., n) float32 fewer bits. Its rows are along the last axis.
+    """Quantize an array (..., n) float32, whose rows are along the last axis.
 
-    float16 rounds each number. int8 is off by half a scale at most, where the scale of a row is its
-    largest number divided by 127. Rows of 4 numbers or fewer, and an array of one axis, become
-    float16 instead, since scales would take more than they save.
+    float16 rounds each number. With int8, no number is off by more than half the scale of its row,
+    which is the row's largest number divided by 127. Rows of 4 numbers or fewer, and an array of
+    one axis, become float16 instead, because their scales would take more space than int8 saves.
 
     Raises ValueError for NaN, infinity, and numbers that float16 does not hold.
     """
@@ -60,7 +60,7 @@ def quantize(X: numpy.ndarray, precision: Precision) -> Quantized:
 
 
 def dequantize(codes: numpy.ndarray, scales: Optional[numpy.ndarray] = None) -> numpy.ndarray:
-    """Return the numbers that codes stand for, float32."""
+    """Return the array of numbers, float32: codes times scales."""
     X = codes.astype("float32")
     if scales is not None:
         X *= scales.reshape(*codes.shape[:-1], 1)
@@ -70,7 +70,7 @@ def dequantize(codes: numpy.ndarray, scales: Optional[numpy.ndarray] = None) -> 
 def quantize_exactly(
     X: numpy.ndarray, precision: Precision, of: Optional[numpy.ndarray] = None
 ) -> Optional[Quantized]:
-    """Give an array fewer bits if these stand for it bit by bit. Return None if they don't.
+    """Quantize an array without any change of its numbers, or return None if that's impossible.
 
     of (Optional[numpy.ndarray]): What gets fewer bits, if not X itself.
     """

@@ -1,4 +1,4 @@
-"""Threads that share the rows of a batch. The kernels hold no lock, so they run side by side."""
+"""Share a batch among threads. The kernels release Python's lock, so threads run side by side."""
 
 import multiprocessing
 import os
@@ -16,7 +16,7 @@ ROWS_PER_THREAD = 256
 
 
 class Part(NamedTuple):
-    """Docs of a batch, one after the other: their rows, and their lengths (D,) int64."""
+    """A part of a batch: the rows of its docs, in order, and their lengths (D,) int64."""
 
     rows: slice
     lengths: numpy.ndarray
@@ -25,8 +25,8 @@ class Part(NamedTuple):
 def set_threads(number: Optional[int]) -> Optional[int]:
     """Set how many threads share a batch on the CPU, in the whole process.
 
-    The results are the same to the last bit with any number of threads. A doc has a single
-    thread.
+    The results are the same to the last bit with any number of threads. A single doc is computed by
+    one thread.
 
     number (Optional[int]): The number of threads. None takes it from the environment variable
         SPACY_MULTIHASH_THREADS or OMP_NUM_THREADS. Without them, a process of
@@ -43,7 +43,7 @@ def set_threads(number: Optional[int]) -> Optional[int]:
 
 
 def num_threads() -> int:
-    """Return how many threads may share a batch."""
+    """Return the number of threads that share a batch."""
     if _number is not None:
         return _number
     for variable in (VARIABLE, "OMP_NUM_THREADS"):

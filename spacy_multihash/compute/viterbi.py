@@ -20,8 +20,8 @@ def best_tags(
     Ties go to the smaller number of the last tag, then of the tag before it.
 
     scores (N, nO) float32: Of O, and of B, I, L and U of each label, kind by kind.
-    transitions (nO, nO) float64: The score of going from the row's tag to the column's. None for 0.
-    known (N,) uint8: What is known of tokens, as bits.
+    transitions (nO, nO) float64: The score of the column's tag after the row's. None: all 0.
+    known (N,) uint8: Bits that say what is known of each token.
     lengths (D,): The numbers of tokens.
     """
     nO = scores.shape[1]

@@ -1,1 +1,1 @@
-"""Symbols to vectors: token attributes and n-grams, hashed or looked up."""
+"""Values of features to vectors: token attributes and n-grams, hashed or looked up."""

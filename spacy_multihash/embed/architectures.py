@@ -55,13 +55,13 @@ def build_multi_hash_embed_v1(
     include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
     num_hashes (Union[int, List[int]]): Number of hash functions, 1 to 16, for all attributes or
         for each. Recommended values are between 2 and 4.
-    seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. Leave it null to
-        use the default seeds of this package.
+    seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. Null is the
+        default seeds of this package.
     table_dropout (bool): Whether dropout in training also applies to the vectors of each table,
         with the same mask for all tokens of a batch, as in spacy.MultiHashEmbed.v2.
-    reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
+    reduce (str): Whether the vectors of several values of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
-    count_repeats (bool): Whether a symbol that occurs twice in a token counts twice.
+    count_repeats (bool): Whether a value that occurs twice in a token counts twice.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, to
         embed several tables of static vectors. Set include_static_vectors = false then.
 
@@ -106,9 +106,10 @@ def build_multi_weighted_hash_embed_v1(
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several attributes, each with a weighted hash embedding.
 
-    This is MultiHashEmbed with trainable importance parameters. Each symbol has a parameter for
+    This is MultiHashEmbed with trainable importance parameters. Each value has a parameter for
     each hash function, which weights its row before the rows are summed (Svenstrup et al. 2017,
-    section 3). So a symbol that doesn't matter can get little weight, and leave its rows to others.
+    section 3). For example, a common word such as "the" can get little weight, and change its rows
+    less than a rare, telling word.
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
     attrs (List[Union[str, int]]): Attributes to embed, by name or id, and features by name, such as
@@ -117,20 +118,20 @@ def build_multi_weighted_hash_embed_v1(
     rows (List[int]): Number of component vectors of each attribute, B in the paper. Recommended
         values are between 100 and 5000.
     include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
-    num_hashes (Union[int, List[int]]): Number of component vectors of a symbol, 1 to 16, for all
+    num_hashes (Union[int, List[int]]): Number of component vectors of a value, 1 to 16, for all
         attributes or for each, k in the paper. The recommended value is 2.
     importance_rows (Optional[List[int]]): Number of rows of importance parameters of each
-        attribute, K in the paper. Leave it null to use ten times its `rows`, and if
-        importance isn't trained.
+        attribute, K in the paper. Null is ten times its `rows`. It must be null if importance isn't
+        trained.
     append_importance (bool): Whether to append the importance parameters to the vector.
     train_importance (bool): Whether to train the importance. Otherwise it's fixed at 1.
     seeds (Optional[List[int]]): Hash seed of each attribute, 0 <= seed < 2**32. The seed of its
-        importance is derived from it. Leave it null to use the default seeds of this package.
+        importance is derived from it. Null is the default seeds of this package.
     table_dropout (bool): Whether dropout in training also applies to the vectors of each attribute
         and the importance appended to them, with the same mask for all tokens of a batch.
-    reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
+    reduce (str): Whether the vectors of several values of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
-    count_repeats (bool): Whether a symbol that occurs twice in a token counts twice.
+    count_repeats (bool): Whether a value that occurs twice in a token counts twice.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, to
         embed several tables of static vectors. Set include_static_vectors = false then.
 
@@ -142,7 +143,7 @@ def build_multi_weighted_hash_embed_v1(
     if importance_rows is not None:
         check_length(_WHERE, "importance_rows", importance_rows, names)
         if None in importance_rows:
-            expected = "whole numbers, or null in the place of the list"
+            expected = "integers, or null instead of the list"
             raise setting_error(_WHERE, "importance_rows", expected, importance_rows)
     layers = [
         weighted_layer(
@@ -190,8 +191,9 @@ def build_multi_embed_v1(
 ) -> Model[List[Doc], List[Floats2d]]:
     """Embed tokens by several attributes, each looked up in its own table.
 
-    This is MultiHashEmbed with lookup instead of hashing. Each symbol that's frequent enough in the
-    training corpus has its own row, and all others share row 0 (Miranda et al. 2022, section 4.3).
+    This is MultiHashEmbed with lookup instead of hashing. Each value that's frequent enough in the
+    training corpus has its own row, and all other values share row 0 (Miranda et al. 2022, section
+    4.3).
     To make the tables, add the callback spacy-multihash.init_tables.v1 to [initialize.before_init].
 
     width (int): Width of the vectors and of all tables. Recommended values are between 64 and 300.
@@ -199,15 +201,15 @@ def build_multi_embed_v1(
         "ORTH[:2]", "LOWER{3,5}", "MORPH[Case]" or "_.gazetteer" (docs/features.md). Recommended
         values are ["NORM", "PREFIX", "SUFFIX", "SHAPE"].
     include_static_vectors (bool): Whether to embed the vocab's static vectors as well.
-    unk_dropout (float): Share of symbols that training takes as unknown, 0 <= unk_dropout < 1. It's
-        drawn for each unique token of a batch, and for each n-gram of a token. Recommended values
-        are 0.0 for tables with min_freq > 1, and 0.01 to 0.3 for min_freq = 1, where row 0 wouldn't
-        be trained otherwise.
+    unk_dropout (float): Share of values that are replaced by the unknown value in training, 0 <=
+        unk_dropout < 1, drawn for each unique token of a batch, and for each n-gram of a token.
+        Recommended values are 0.0 for tables with min_freq > 1, and 0.01 to 0.3 for min_freq = 1,
+        where row 0 wouldn't be trained otherwise.
     table_dropout (bool): Whether dropout in training also applies to the vectors of each table,
         with the same mask for all tokens of a batch.
-    reduce (str): Whether the vectors of several symbols of a token, such as its n-grams, are
+    reduce (str): Whether the vectors of several values of a token, such as its n-grams, are
         summed ("sum") or averaged ("mean").
-    count_repeats (bool): Whether a symbol that occurs twice in a token counts twice.
+    count_repeats (bool): Whether a value that occurs twice in a token counts twice.
     vectors (Optional[Model[List[Doc], Ragged]]): A block of spacy-multihash.MetaVectors.v1, to
         embed several tables of static vectors. Set include_static_vectors = false then.
 
@@ -236,8 +238,8 @@ def build_meta_vectors_v1(
     """Embed tokens by several tables of static vectors (Winata et al. 2019).
 
     Use it as the block `vectors` of the other embeddings. The tables aren't trained. They're in the
-    vocab, so they're saved once with the pipeline. Tables that don't contain a token are ignored
-    for it, and a token in no table gets zeros.
+    vocab, so they're saved once with the pipeline. A table that doesn't have a token is ignored
+    for this token. A token that no table has gets zeros.
 
     width (Optional[int]): Width of the vectors. Recommended values are between 64 and 300. For
         "concat", leave it null: the width is the sum of the tables' widths.

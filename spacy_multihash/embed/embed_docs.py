@@ -76,7 +76,7 @@ def embed_docs(
 
     name (str): Name of the model, by which callbacks and users find it.
     layers (list[AttrLayer]): A layer per attribute, (U,) uint64 -> (U, nO) float32.
-    pinned (Mapping[str, list]): The settings that decide the rows of symbols, by their names in the
+    pinned (Mapping[str, list]): The settings that decide the rows of values, by their names in the
         config, each with one value per attribute. "attrs" holds the names of the attributes and
         features. The root keeps the settings, and raises an error for weights trained with other
         settings.
@@ -178,7 +178,7 @@ def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
 
 
 def _pinned_bags(with_bags: list[bool], **settings: Union[str, bool]) -> dict[str, list]:
-    """Name the settings of features with several symbols, if there are any."""
+    """Name the settings of features with several values, if there are any."""
     if not any(with_bags):
         return {}
     return {
@@ -195,14 +195,14 @@ def extract_columns(
 ) -> DocsLayer:
     """Read the columns of unique tokens, and embed them.
 
-    Columns with a single symbol per token are (U,) uint64. The others are Ragged: (M,) uint64 with
+    Columns with a single value per token are (U,) uint64. The others are Ragged: (M,) uint64 with
     lengths (U,) int32.
 
     unique tokens, U of them -> vectors (U, nO) float32, with the length U.
 
     layer (AttrsLayer): Takes the list of columns, or ids (U, A) without bags, and gives (U, nO).
     columns (Sequence[Column]): Ids of attributes, and names of features.
-    with_bags (Sequence[bool]): For each column, whether a token may have several symbols.
+    with_bags (Sequence[bool]): For each column, whether a token may have several values.
     """
     if not any(with_bags):
         extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(list(columns)))
@@ -248,7 +248,7 @@ def init(
 def read_symbols(
     columns: Sequence[Column], with_bags: Sequence[bool], ops: Ops, tokens: DocLike
 ) -> list[SymbolColumn]:
-    """Read the symbols of unique tokens, column by column."""
+    """Read the values of unique tokens, column by column."""
     unique, to_device = cast(UniqueTokens, tokens), cast(Any, ops).asarray
     # At once: the features of one base are cut together.
     single = unique.to_array(

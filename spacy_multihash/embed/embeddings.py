@@ -1,12 +1,12 @@
-"""From symbols to vectors: sums of rows of tables, forward and backward.
+"""From values to vectors: sums of rows of tables, forward and backward.
 
 A column of tokens is hashed or looked up to rows of a table, and each token's vector is the sum of
 its rows. Rows may be weighted, and a token may have any number of symbols (a bag):
 
-    vector(token)  =  sum over symbols s of the token  sum over k  weight_k(s) * E[row_k(s)]
+    vector(token)  =  sum over values s of the token  sum over k  weight_k(s) * E[row_k(s)]
 
 The weights are the importance parameters of Svenstrup et al. 2017, section 3, where the rows
-E[row_k] are component vectors, which symbols share. They're a row of a second, larger table.
+E[row_k] are component vectors, which values share. They're a row of a second, larger table.
 
 Columns are read first, as `Hashed` or `Summed`. Then one call sums the rows of all of them, and in
 prediction mixes them too.
@@ -53,12 +53,12 @@ IMPORTANCE_SD = 0.0005  # the authors' code
 
 
 class Hashed(NamedTuple):
-    """Columns that are all hashed, into tables of the same width, with a symbol a token.
+    """Columns that are all hashed, into tables of the same width, with a value a token.
 
-    ids (U, A) uint64: The symbols.
+    ids (U, A) uint64: The values.
     nodes: The layers that hold the tables.
     tables: Their arrays (nV, W).
-    hashing: How the symbols are hashed.
+    hashing: How the values are hashed.
     """
 
     ids: Array
@@ -229,7 +229,7 @@ def _of_vectors(
     mean: bool,
     backprop_vectors: Callable[[Array], object],
 ) -> Column:
-    """Sum the vectors of symbols (M, W), as if each symbol had a row of its own."""
+    """Sum the vectors of symbols (M, W), as if each value had a row of its own."""
     symbols: Array = ops.xp.arange(len(vectors), dtype="int32")
     bags = Bags(symbols[:, None], None, ends, mean)
 
@@ -382,13 +382,13 @@ def weighted_layer(
     append_importance: bool = False,
     train_importance: bool = True,
 ) -> AttrLayer:
-    """Build the weighted hash embedding of one kind of symbols.
+    """Build the weighted hash embedding of one kind of values.
 
     TableEmbed computes plain sums of rows, because it's faster.
 
     ids (U,) uint64 -> vectors (U, nO) float32.
 
-    attr (str): Name of the symbols, for messages. For the settings, each of one attribute, see
+    attr (str): Name of the values, for messages. For the settings, each of one attribute, see
         `build_multi_weighted_hash_embed_v1`.
 
     Raises ValueError if a setting is out of range, has the wrong type, or has no effect.
@@ -421,9 +421,9 @@ def weighted_layer(
 
 
 def near_zero_init(ops: Ops, shape: tuple[int, ...]) -> FloatsXd:
-    """Draw importance parameters near zero, so that symbols only count once they're trained.
+    """Draw importance parameters near zero, so that values only count once they're trained.
 
-    Vectors of symbols that training never sees are then close to zero, instead of noise.
+    Vectors of values that training never sees are then close to zero, instead of noise.
     """
     drawn = numpy.random.normal(0, IMPORTANCE_SD, shape)
     return cast(FloatsXd, ops.asarray(cast(Any, drawn), dtype="float32"))
@@ -436,7 +436,7 @@ def weighted_embed(
     *,
     append_importance: bool = False,
 ) -> AttrLayer:
-    """Embed each symbol by component vectors, weighted by its own importance parameters.
+    """Embed each value by component vectors, weighted by its own importance parameters.
 
     ids (N,) uint64 -> vectors (N, nO) float32.
 
@@ -473,7 +473,7 @@ def init_weighted(
 
 
 def unit_importance(nO: int) -> AttrLayer:
-    """Give each symbol importance parameters of 1, which are not trained.
+    """Give each value importance parameters of 1, which are not trained.
 
     ids (N,) uint64 -> weights (N, nO) float32.
 
@@ -497,13 +497,13 @@ def forward_unit(model: AttrLayer, ids: Ints1d, is_train: bool) -> tuple[Floats2
 
 
 def embed_bags(layer: AttrLayer, *, reduce: Reduce) -> BagLayer:
-    """Embed all symbols of each token, and sum or average their vectors.
+    """Embed all values of each token, and sum or average their vectors.
 
-    A token without symbols gets the zero vector.
+    A token without values gets the zero vector.
 
     symbols (M,) uint64 with lengths (U,) int32 -> vectors (U, nO) float32.
 
-    layer (AttrLayer): Rows of symbols and their table, or a weighted_embed: (M,) -> (M, nO).
+    layer (AttrLayer): Rows of values and their table, or a weighted_embed: (M,) -> (M, nO).
     reduce (str): "sum" or "mean".
     """
     return Model(
@@ -517,13 +517,13 @@ def embed_bags(layer: AttrLayer, *, reduce: Reduce) -> BagLayer:
 
 
 def forward_bags(model: BagLayer, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
-    """Sum the vectors of symbols, and divide by the numbers of symbols for a mean."""
+    """Sum the vectors of values, and divide by the numbers of values for a mean."""
     column = _read_bags(model, X, is_train)
     return _sum(model, column, lambda: Ragged(model.ops.alloc1i(len(X.dataXd)), X.lengths))
 
 
 def init_bags(model: BagLayer, X: Optional[Ragged] = None, Y: Optional[Floats2d] = None) -> None:
-    """Initialize the layer with the symbols."""
+    """Initialize the layer with the values."""
     model.layers[0].initialize(X=None if X is None else X.dataXd)
 
 
@@ -546,7 +546,7 @@ def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLay
     columns.
     """
     if not layers:
-        raise ValueError("Layer 'multi_embed' needs at least one attribute layer, was given none.")
+        raise ValueError("Layer 'multi_embed' needs at least one attribute layer, got none.")
     drops = dropout is not None
     if drops:
         check_share("Layer 'multi_embed'", "dropout", dropout)
@@ -614,5 +614,5 @@ def _check_columns(model: AttrsLayer, ids: Union[Ints2d, list[SymbolColumn]]) ->
     if not isinstance(ids, list) and (ids.ndim != 2 or ids.shape[1] != number):
         raise ValueError(
             f"Layer 'multi_embed' expects ids of shape (N, {number}), one column per "
-            f"attribute, was given shape {ids.shape}."
+            f"attribute, got shape {ids.shape}."
         )

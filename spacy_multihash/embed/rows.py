@@ -79,7 +79,7 @@ def hashed_by(model: RowLayer, reading: Reading = READING) -> tuple[int, int, in
 
 
 def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
-    """Map each id to its row in a table of symbols, and unknown ids to row 0.
+    """Map each id to its row in a table of values, and unknown ids to row 0.
 
     The callback spacy-multihash.init_tables.v1, or set_tables, sets the table after building, as
     attrs["symbols"]. Loading restores it.
@@ -88,7 +88,7 @@ def lookup_rows(*, attr: str, unk_dropout: float = 0.0) -> RowLayer:
 
     attr (str): Name of the attribute, for messages and to find its table.
     unk_dropout (float): In training, the share of ids that are treated as unknown, so that row 0 is
-        trained even if every symbol of the training corpus is in the table. 0 <= unk_dropout < 1.
+        trained even if every value of the training corpus is in the table. 0 <= unk_dropout < 1.
 
     Raises ValueError at initialization, and in use, if no table was set.
     """
@@ -130,7 +130,7 @@ def init_lookup(model: RowLayer, X: Optional[Ints1d] = None, Y: Optional[Ints2d]
 def _check_symbols(model: RowLayer) -> None:
     if not len(model.attrs["symbols"]):
         raise ValueError(
-            f"Layer {describe(model)} has no table of symbols. Add the callback that makes it: "
+            f"Layer {describe(model)} has no table of values. Add the callback that makes it: "
             f'[initialize.before_init] @callbacks = "{INIT_TABLES}" with '
             "component = the name of the component that holds this layer, or call "
             "spacy_multihash.set_tables before initializing."
@@ -159,7 +159,7 @@ class Symbols:
     An empty table means that it isn't set yet.
 
     keys (numpy.ndarray): (V,) uint64 attribute ids, strictly ascending.
-    rows (numpy.ndarray): (V,) int32 rows, a permutation of 1..V; row 0 is the unknown symbol.
+    rows (numpy.ndarray): (V,) int32 rows, a permutation of 1..V; row 0 is the unknown value.
     """
 
     keys: numpy.ndarray = field(default_factory=lambda: numpy.zeros(0, dtype="uint64"))
@@ -167,16 +167,16 @@ class Symbols:
 
     @classmethod
     def from_ordered(cls, symbols: numpy.ndarray) -> "Symbols":
-        """Give row i + 1 to symbol i of the symbols (V,) uint64, counted from 0.
+        """Give row i + 1 to value i of the symbols (V,) uint64, counted from 0.
 
-        Raises ValueError if a symbol occurs twice.
+        Raises ValueError if a value occurs twice.
         """
         symbols = symbols.astype("uint64")
         order = numpy.argsort(symbols)
         keys = symbols[order]
         if (keys[1:] == keys[:-1]).any():
             twice = int(keys[1:][keys[1:] == keys[:-1]][0])
-            raise ValueError(f"A table of symbols must hold each id once, holds {twice} twice.")
+            raise ValueError(f"A table must have each id once, got {twice} twice.")
         return cls(keys, (order + 1).astype("int32"))
 
     def check(self, where: str) -> None:
@@ -189,12 +189,12 @@ class Symbols:
         ):
             raise ValueError(
                 f"Cannot load weights into layer {where}: its table has keys of shape "
-                f"{self.keys.shape} and rows of shape {self.rows.shape}, expected ascending keys "
-                "and, for each, a row from 1 to their number. Copy or make the file again."
+                f"{self.keys.shape} and rows of shape {self.rows.shape}. Keys must ascend, and "
+                "each must have a row from 1 to their number. Copy or make the file again."
             )
 
     def __len__(self) -> int:
-        """Count the symbols, V."""
+        """Count the values, V."""
         return len(self.keys)
 
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:

@@ -188,7 +188,7 @@ def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
     """Make spaCy's StaticVectors layer raise an error if there are no vectors to read.
 
     Without this check, initializing without vectors would set the vector width to 0, and
-    initializing with vectors would fail later. Unknown symbols get zeros from floret tables too.
+    initializing with vectors would fail later. Unknown values get zeros from floret tables too.
     Returns a layer of the same name, sizes, settings and weights.
 
     Raises ValueError at initialization and in each call if the vocab of the docs has no vectors.
@@ -209,7 +209,7 @@ def forward_static(
     docs: list[DocLike],
     is_train: bool,
 ) -> tuple[Ragged, Callable]:
-    """Embed the vectors, with zeros for symbols whose string isn't in the vocab.
+    """Embed the vectors, with zeros for values whose string isn't in the vocab.
 
     A floret table would look up the string and raise KeyError. Only predictions see them.
     """

@@ -79,7 +79,7 @@ def build_iterated_dilated_encoder_v1(
     check_whole(name, "repeats", repeats, 1, MAX_DEPTH)
     check_whole(name, "window_size", window_size, 1, MAX_WINDOW)
     if not are_whole(dilations, 1, MAX_DILATION) or not 1 <= len(dilations) <= MAX_DEPTH:
-        expected = f"1 to {MAX_DEPTH} whole numbers from 1 to {MAX_DILATION}"
+        expected = f"1 to {MAX_DEPTH} integers from 1 to {MAX_DILATION:,}"
         advice = f"Change it in the config. Recommended: {_DILATIONS}."
         raise setting_error(name, "dilations", expected, dilations, advice)
     for switch, value in {"share": share, "residual": residual, "normalize": normalize}.items():

@@ -25,8 +25,8 @@ def join_docs(ops: Ops, arrays: Sequence[Array], width: int) -> tuple[Array, num
     joined = arrays[0] if len(arrays) == 1 else ops.xp.concatenate(arrays)
     if joined.shape[1] != width:
         raise ValueError(
-            f"Expected vectors of tokens of width {width}, was given {joined.shape[1]}. Build the "
-            "encoder with the width of the layers around it."
+            f"The encoder takes vectors of tokens of width {width}, got {joined.shape[1]}. Build "
+            "it with the width of the layers around it."
         )
     return for_kernel(ops, joined, "float32"), lengths
 

@@ -30,7 +30,7 @@ class EmbeddingTable(NamedTuple):
 
     component (str): Name of the component that has the table.
     attr (str): Name of the attribute or feature, or of n-grams of an attribute.
-    layer (RowLayer): Finds the rows of symbols.
+    layer (RowLayer): Finds the rows of values.
     weights (Model): Holds the table.
     part (Part): The kind of the table's rows.
     ngrams (Optional[NgramLayer]): Extracts the n-grams. None for an attribute of tokens.

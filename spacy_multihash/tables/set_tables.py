@@ -1,4 +1,4 @@
-"""Count the symbols of models that look them up, and set their tables."""
+"""Count the values of models that look them up, and set their tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -26,7 +26,7 @@ Extractor = Union[Feature, NgramLayer, None]
 
 
 def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> dict[str, Table]:
-    """Count the symbols of each attribute and feature, and of each kind of n-grams of tokens.
+    """Count the values of each attribute and feature, and of each kind of n-grams of tokens.
 
     docs (Iterable[Doc]): The docs, which are read once and not kept.
     extractors (Mapping[str, Extractor]): For each name, its extractor.
@@ -51,7 +51,7 @@ def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
 
 
 def count_tables(models: Sequence[Model], docs: Iterable[Doc]) -> Tables:
-    """Count all symbols that models look up, without a cut.
+    """Count all values that models look up, without a cut.
 
     models (Sequence[Model]): Models that have a MultiEmbed, or another lookup embedding.
     docs (Iterable[Doc]): The docs, which are read once and not kept.
@@ -95,7 +95,7 @@ def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
 
 
 def set_tables(model: Model, tables: Tables) -> None:
-    """Set the tables of all layers of a model that look symbols up.
+    """Set the tables of all layers of a model that look values up.
 
     The rows of earlier tables are removed, so initialize the model afterwards.
 
@@ -103,7 +103,7 @@ def set_tables(model: Model, tables: Tables) -> None:
     tables (Tables): A table for each lookup. Other tables are ignored.
 
     Raises ValueError if the model has no MultiEmbed or other lookup, or if a table is missing, has
-    no symbols, or has a symbol twice. Errors change nothing.
+    no values, or has a value twice. Errors change nothing.
     """
     check_tables(model, tables)
     symbols_of = {
@@ -120,7 +120,7 @@ def check_tables(model: Model, tables: Tables) -> None:
     """Raise ValueError if a model has no MultiEmbed, or can't use the tables."""
     if not lookup_chains(model):
         raise ValueError(
-            f"Tables are for a MultiEmbed, but the model '{model.name}' holds none. "
+            f"Tables are for a MultiEmbed, but the model '{model.name}' has none. "
             "Give the model of the component that embeds by lookup."
         )
     for name in lookup_names(model):
@@ -137,7 +137,7 @@ def check_tables(model: Model, tables: Tables) -> None:
                 else f"leave {name} out of the config's embedding layer"
             )
             raise ValueError(
-                f"The table of {name} has no symbols: none occurs at least {tables.min_freq} "
+                f"The table of {name} has no values: none occurs at least {tables.min_freq} "
                 f"times. Lower min_freq, or {advice}."
             )
 
@@ -154,7 +154,7 @@ def make_init_tables_v1(
     sourced and trained further) keeps its tables.
 
     path (Optional[Path]): File from `spacy multihash init-tables`. Null counts the corpus.
-    min_freq (int): Symbols that occur at least this often get a row. Recommended values are between
+    min_freq (int): Values that occur at least this often get a row. Recommended values are between
         1 and 10.
     component (Union[str, List[str]]): Name of the component that has the MultiEmbed, or of several.
     max_rows (Optional[int]): Most rows of a table, including row 0. Null sets no limit.

@@ -1,4 +1,4 @@
-"""Tables of symbols for lookup embeddings: order, cut, merge, save and load them.
+"""Tables of values for lookup embeddings: order, cut, merge, save and load them.
 
 The file format, version 1, is one MessagePack map:
 
@@ -6,8 +6,8 @@ The file format, version 1, is one MessagePack map:
     version   1
     md5       hex digest of body
     body      bytes: a MessagePack map of
-        min_freq  int: symbols with a smaller count were left out (0 or 1: none)
-        max_rows  int or nil: only the most frequent max_rows - 1 symbols were kept
+        min_freq  int: values with a smaller count were left out (0 or 1: none)
+        max_rows  int or nil: only the most frequent max_rows - 1 values were kept
         tables    map from the name of an attribute, as in spacy.attrs, of a feature in its shortest
                   form, such as ORTH[:2], or of n-grams of tokens, such as LOWER[1,2], to a map of
             keys    bytes: the symbols' ids, little-endian uint64, by (-count, id)
@@ -36,9 +36,9 @@ _MAKE_IT, _REPAIR = f"Make it with: {_COMMAND}", f"make it again with: {_COMMAND
 
 @dataclass(frozen=True)
 class Table:
-    """The symbols of one attribute, or n-grams of one kind: most frequent first, ties by id.
+    """The values of one attribute, or n-grams of one kind: most frequent first, ties by id.
 
-    keys (numpy.ndarray): (V,) uint64 ids of the symbols.
+    keys (numpy.ndarray): (V,) uint64 ids of the values.
     counts (numpy.ndarray): (V,) uint64 how often each was seen.
     """
 
@@ -46,7 +46,7 @@ class Table:
     counts: numpy.ndarray
 
     def __len__(self) -> int:
-        """Count the symbols, V."""
+        """Count the values, V."""
         return len(self.keys)
 
 
@@ -55,8 +55,8 @@ class Tables:
     """A table for each attribute or kind of n-grams, and the cut that was made.
 
     tables (Mapping[str, Table]): The tables by the name of their attribute or n-grams.
-    min_freq (int): Symbols with a smaller count were left out.
-    max_rows (int or None): The maximum rows of a table, including row 0 for unknown symbols.
+    min_freq (int): Values with a smaller count were left out.
+    max_rows (int or None): The maximum rows of a table, including row 0 for unknown values.
     """
 
     tables: Mapping[str, Table]
@@ -65,11 +65,11 @@ class Tables:
 
 
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
-    """Order the symbols by (-count, id), and keep frequent symbols.
+    """Order the values by (-count, id), and keep frequent values.
 
-    counts (Counts): How often each symbol of each attribute was seen.
-    min_freq (int): Keep a symbol if it was seen at least this often, min_freq >= 0.
-    max_rows (int or None): Keep the most frequent max_rows - 1 symbols, max_rows >= 2.
+    counts (Counts): How often each value of each attribute was seen.
+    min_freq (int): Keep a value if it was seen at least this often, min_freq >= 0.
+    max_rows (int or None): Keep the most frequent max_rows - 1 values, max_rows >= 2.
     RETURNS (Tables): A table for each attribute.
 
     Raises ValueError for a cut out of range.
@@ -86,9 +86,9 @@ def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None)
     """Cut tables that were cut as much before, or less.
 
     tables (Tables): The tables, which don't change.
-    min_freq (int): Keep a symbol if it was seen at least this often.
-    max_rows (int or None): Keep the most frequent max_rows - 1 symbols. None for no limit.
-    RETURNS (Tables): The tables with fewer symbols.
+    min_freq (int): Keep a value if it was seen at least this often.
+    max_rows (int or None): Keep the most frequent max_rows - 1 values. None for no limit.
+    RETURNS (Tables): The tables with fewer values.
 
     Raises ValueError if they were cut further before.
     """
@@ -117,7 +117,7 @@ def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
     where, advice = "Tables of MultiEmbed", "Change it in [initialize.before_init], or as"
     check_whole(where, "min_freq", min_freq, 0, advice=f"{advice} --min-freq.")
     if max_rows is not None:
-        unknown = "Unknown symbols have a row of their own."
+        unknown = "Unknown values have a row of their own."
         check_whole(where, "max_rows", max_rows, 2, advice=f"{unknown} {advice} --max-rows.")
 
 
@@ -206,12 +206,12 @@ def parse_tables(path: Path, message: object) -> Tables:
     """Make tables of a file's content; raises the errors of `read_tables`."""
     if not isinstance(message, dict) or message.get("format") != FORMAT:
         raise ValueError(
-            f"{path} is not a file of tables: expected a MessagePack map with format = "
+            f"{path} is not a file of tables, which is a MessagePack map with format = "
             f"'{FORMAT}'. {_MAKE_IT}"
         )
     if message.get("version") != VERSION:
         raise ValueError(
-            f"{path} holds tables in format version {message.get('version')}, this package reads "
+            f"{path} has tables in format version {message.get('version')}, and this package reads "
             f"version {VERSION}. {_MAKE_IT}"
         )
     packed = message.get("body")

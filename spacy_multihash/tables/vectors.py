@@ -104,9 +104,7 @@ def merge_vectors(
     Raises ValueError if a table can't be used.
     """
     if len(sources) < 2:
-        raise ValueError(
-            f"Expected two or more tables to merge, got {sources[0]}. Name the others."
-        )
+        raise ValueError(f"Merging needs two or more tables, got {sources[0]}. Name the others.")
     tables = _read(sources, output, lang, force, progress)
     joined = reduce.join_words(tables)
     if is_text(output):
@@ -194,7 +192,7 @@ def _read(
         # A pipeline's table is in its vocab.
         paths.append(path / "vocab" if (path / "vocab").is_dir() else path)
         if paths[-1] in paths[:-1]:
-            raise ValueError(f"The table {source} is given twice. Give each one once.")
+            raise ValueError(f"The table {source} is given twice. Name it once.")
     if output.name.lower().endswith(_NOT_WRITTEN):
         raise ValueError(
             f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, got {output}. "
@@ -223,7 +221,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
         if len(words) != 2 or not all(words) or pair in pairs:
             problem = f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
             raise ValueError(
-                f"{path}, line {number}: expected two words, separated by a tab, got {problem}. "
+                f"{path}, line {number}: expected two words with a tab between, got {problem}. "
                 "Correct or remove the line."
             )
         pairs[pair] = number

@@ -27,13 +27,13 @@ CHECKS: dict[str, tuple[Callable[[Any], None], list[Any], list[Any], str]] = {
         lambda value: check_whole("Layer", "x", value, 1, 5),
         [1, 5, numpy.int64(5), numpy.uint32(1)],
         [0, 6, -1, 2.0, numpy.float32(2), *NO_NUMBERS],
-        "a whole number from 1 to 5",
+        "an integer from 1 to 5",
     ),
     "whole without an end": (
         lambda value: check_whole("Layer", "x", value, 0),
         [0, 10**30],
         [-1],
-        "a whole number from 0 on",
+        "an integer of 0 or more",
     ),
     "share": (
         lambda value: check_share("Layer", "x", value),
@@ -75,7 +75,7 @@ CHECKS: dict[str, tuple[Callable[[Any], None], list[Any], list[Any], str]] = {
         lambda value: check_length("Layer", "x", value, OWNERS),
         [[1, 2], (1, 2), numpy.array([1, 2])],
         [[5], [], [1, 2, 3], "12", b"12", 2, None, {1: 2, 3: 4}, {1, 2}, numpy.array(2)],
-        "a list of length 2, an entry for each of NORM, SHAPE",
+        "a list of 2 entries, for NORM, SHAPE",
     ),
 }
 
@@ -88,7 +88,7 @@ def test_settings_pass_or_are_refused_with_what_was_expected(name: str) -> None:
     for value in bad:
         with pytest.raises(ValueError) as error:
             check(value)
-        message = f"Layer: x must be {expected}, was: {value!r}. Change it in the config."
+        message = f"x must be {expected}, got {value!r} (Layer). Change it in the config."
         assert str(error.value) == message
 
 

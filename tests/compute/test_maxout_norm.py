@@ -48,10 +48,10 @@ def test_initial_weights_are_those_of_thinc() -> None:
 @pytest.mark.parametrize(
     ("nO", "nI", "nP", "message"),
     [
-        (0, 6, 3, r"'maxout_norm': nO must be a whole number from 1 to"),
-        (4, 6, 0, r"'maxout_norm': nP must be a whole number from 1 to 256, was: 0"),
-        (4, 6, 257, r"'maxout_norm': nP must be a whole number from 1 to 256, was: 257"),
-        (4, 0, 3, r"'maxout_norm': nI must be a whole number from 1 on"),
+        (0, 6, 3, r"nO must be an integer from 1 to"),
+        (4, 6, 0, r"nP must be an integer from 1 to 256, got 0"),
+        (4, 6, 257, r"nP must be an integer from 1 to 256, got 257"),
+        (4, 0, 3, r"nI must be an integer of 1 or more"),
     ],
 )
 def test_dimensions_out_of_range_are_refused(nO: int, nI: int, nP: int, message: str) -> None:
@@ -62,7 +62,7 @@ def test_dimensions_out_of_range_are_refused(nO: int, nI: int, nP: int, message:
 @pytest.mark.parametrize("shape", [(5, 7), (5,), (1, 5, 6)])
 def test_an_input_of_another_shape_is_refused(shape: tuple[int, ...]) -> None:
     model = MaxoutNorm(4, 6).initialize()
-    with pytest.raises(ValueError, match=r"'maxout_norm' expects an input of shape \(N, 6\), was"):
+    with pytest.raises(ValueError, match=r"'maxout_norm' expects an input of shape \(N, 6\), got"):
         model.predict(numpy.zeros(shape, dtype="float32"))
 
 

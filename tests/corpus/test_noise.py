@@ -217,22 +217,22 @@ def test_alphabet_of_a_corpus_has_its_visible_characters_without_the_mask(tmp_pa
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"level": 1.5}, "level must be a number from 0 to 1, was: 1.5"),
-        ({"mask_share": 2}, "mask_share must be a number from 0 to 1, was: 2"),
-        ({"share_of_docs": -1}, "share_of_docs must be a number from 0 to 1, was: -1"),
-        ({"copies": 0}, "copies must be a whole number from 1 on, was: 0"),
-        ({"keep_original": 1}, "keep_original must be true or false, was: 1"),
-        ({"mask": "##"}, "mask must be one visible character, was: '##'"),
-        ({"mask": " "}, "mask must be one visible character, was: ' '"),
-        ({"mask": "a"}, "distinct visible characters without the mask 'a', was: 'abcdefghij'"),
-        ({"alphabet": "aba"}, "alphabet must be a string of distinct visible .* was: 'aba'"),
-        ({"alphabet": "a b"}, "alphabet must be a string of distinct visible .* was: 'a b'"),
-        ({"alphabet": ["a"]}, r"alphabet must be a string of distinct visible .* was: \['a'\]"),
+        ({"level": 1.5}, "level must be a number from 0 to 1, got 1.5"),
+        ({"mask_share": 2}, "mask_share must be a number from 0 to 1, got 2"),
+        ({"share_of_docs": -1}, "share_of_docs must be a number from 0 to 1, got -1"),
+        ({"copies": 0}, "copies must be an integer of 1 or more, got 0"),
+        ({"keep_original": 1}, "keep_original must be true or false, got 1"),
+        ({"mask": "##"}, "mask must be one visible character, got '##'"),
+        ({"mask": " "}, "mask must be one visible character, got ' '"),
+        ({"mask": "a"}, "distinct visible characters without the mask 'a', got 'abcdefghij'"),
+        ({"alphabet": "aba"}, "alphabet must be a string of distinct visible .* got 'aba'"),
+        ({"alphabet": "a b"}, "alphabet must be a string of distinct visible .* got 'a b'"),
+        ({"alphabet": ["a"]}, r"alphabet must be a string of distinct visible .* got \['a'\]"),
         ({"alphabet": None}, "expected alphabet or corpus, found neither"),
         ({"corpus": "x.spacy"}, "expected alphabet or corpus, found both"),
     ],
 )
 def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
     settings = {"alphabet": ALPHABET, **settings}
-    with pytest.raises(ValueError, match=f"{NAME}: .*{message}"):
+    with pytest.raises(ValueError, match=message):
         make_char_noise_v1(**settings)

@@ -82,9 +82,9 @@ def test_symbols_of_a_signed_type_are_ordered_as_unsigned() -> None:
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda: make([3, 7, 5, 7]), "must hold each id once, holds 7 twice"),
-        (lambda: lookup_rows(attr="NORM", unk_dropout=1.0), "NORM: unk_dropout .* was: 1.0"),
-        (lambda: lookup_rows(attr="SHAPE").initialize(), "of SHAPE has no table of symbols"),
+        (lambda: make([3, 7, 5, 7]), "must have each id once, got 7 twice"),
+        (lambda: lookup_rows(attr="NORM", unk_dropout=1.0), "unk_dropout .* got 1.0 .*NORM"),
+        (lambda: lookup_rows(attr="SHAPE").initialize(), "of SHAPE has no table of values"),
         (lambda: rows_of(lookup_rows(attr="SHAPE"), [1]), "spacy-multihash.init_tables.v1"),
     ],
 )

@@ -67,8 +67,8 @@ REFUSED = {
 
 @pytest.mark.parametrize(("name", "message"), REFUSED.items(), ids=REFUSED.keys())
 def test_names_of_no_feature_are_refused_where_they_were_given(name: str, message: str) -> None:
-    given_to = re.escape(f", was: {name!r}. Give another name.")
-    with pytest.raises(ValueError, match=f"^my-command: --names must be {message}.*{given_to}$"):
+    given_to = re.escape(f", got {name!r} (my-command). Give another name.")
+    with pytest.raises(ValueError, match=f"^--names must be {message}.*{given_to}$"):
         parse_feature(name, where="my-command", setting="--names", advice="Give another name.")
 
 

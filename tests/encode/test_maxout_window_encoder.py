@@ -90,7 +90,7 @@ def test_batches_without_tokens_pass_both_ways(ops: Ops, lengths: list[int]) -> 
 
 def test_other_shapes_and_a_way_back_from_predictions_are_refused(ops: Ops) -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
-    with pytest.raises(ValueError, match="vectors of tokens of width 4, was given 5"):
+    with pytest.raises(ValueError, match="vectors of tokens of width 4, got 5"):
         model.predict(batch(ops, [3, 2], 5))
     _, backprop = model(batch(ops, [3], 4), is_train=False)
     with pytest.raises(ValueError, match="cannot go back from a prediction"):

@@ -237,14 +237,14 @@ def test_several_components_are_given_their_tables_by_one_count(corpus: Path) ->
         ),
         (LOOKUP, {"component": "ner"}, {}, "component 'ner' holds no MultiEmbed"),
         (HASH, {}, {}, "component 'tok2vec' holds no MultiEmbed"),
-        (LOOKUP, {"min_freq": 99}, {}, "NORM has no symbols: none occurs at least 99 times"),
+        (LOOKUP, {"min_freq": 99}, {}, "NORM has no values: none occurs at least 99 times"),
         (LOOKUP, {}, {"training.max_epochs": -1}, "init-tables, with --training.max_epochs 0"),
         (LOOKUP, {}, {"paths.train": None}, "Corpus path can't be None"),
         (LOOKUP, {"path": "none.tables"}, {}, "no file of tables at .*none.tables"),
-        (LOOKUP, {"min_freq": -1}, {}, "min_freq must be a whole number from 0 on, was: -1"),
-        (LOOKUP, {"max_rows": 1}, {}, "max_rows must be a whole number from 2 on, was: 1"),
+        (LOOKUP, {"min_freq": -1}, {}, "min_freq must be an integer of 0 or more, got -1"),
+        (LOOKUP, {"max_rows": 1}, {}, "max_rows must be an integer of 2 or more, got 1"),
         (LOOKUP, {}, {"training.train_corpus": "corpora.none"}, r"has no \[corpora.none\]"),
-        (LOOKUP, None, {}, "'lookup_rows' of NORM has no table of symbols. Add the callback"),
+        (LOOKUP, None, {}, "'lookup_rows' of NORM has no table of values. Add the callback"),
     ],
 )
 def test_configs_without_what_tables_need_are_refused(

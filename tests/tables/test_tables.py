@@ -172,8 +172,14 @@ COUNTED = {"NORM": Counter({1: 2, 2: 1, 3: 1})}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: make_tables(COUNTED, min_freq=-1), "min_freq must be a whole .* 0 on, was: -1"),
-        (lambda: make_tables(COUNTED, max_rows=1), "max_rows must be a whole .* 2 on, was: 1"),
+        (
+            lambda: make_tables(COUNTED, min_freq=-1),
+            "min_freq must be an integer of 0 or more, got -1",
+        ),
+        (
+            lambda: make_tables(COUNTED, max_rows=1),
+            "max_rows must be an integer of 2 or more, got 1",
+        ),
         (lambda: merge_tables([]), "at least one corpus, got none"),
         (
             lambda: merge_tables([one_table({1: 2}), one_table({1: 2}, 2)]),
@@ -209,7 +215,7 @@ def test_other_cuts_and_merges_are_refused(call: Callable[[], Tables], message: 
 def test_other_files_are_refused(path: Path) -> None:
     message = srsly.read_msgpack(path)
     srsly.write_msgpack(path, message | {"version": 2})
-    with pytest.raises(ValueError, match="format version 2, this package reads version 1"):
+    with pytest.raises(ValueError, match="format version 2, and this package reads version 1"):
         read_tables(path)
     srsly.write_msgpack(path, {"NORM": {1: 2}})
     with pytest.raises(ValueError, match="x.tables is not a file of tables"):

@@ -106,7 +106,7 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
         (lambda: prune("in", words=["other", "more"]), "in has none of the 2 words to keep"),
         (lambda: align("floret", "floret2", "out"), "floret tables, which have no list of words"),
         (lambda: align("in", "in.txt", "out", dictionary="bad"), "bad, line 2: expected two words"),
-        (lambda: merge("in"), "two or more tables to merge, got in"),
+        (lambda: merge("in"), "needs two or more tables, got in"),
         (lambda: merge("in", "./in"), "The table ./in is given twice"),
         (lambda: merge("in", "in/vocab"), "The table in/vocab is given twice"),
         (lambda: merge("floret", "floret2"), "All tables are of floret"),
@@ -253,12 +253,12 @@ def test_pairs_are_read_with_tabs_or_blanks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a b\nc\n", r"line 2: expected two words, separated by a tab, got 'c'"),
+        (b"a b\nc\n", r"line 2: expected two words with a tab between, got 'c'"),
         (b"a b c\n", "line 1: expected two words"),
         (b"a\t\n", "line 1: expected two words"),
         (b"a b\nc d\na b", "line 3: .* got a pair that line 1 has"),
         (b"\n", "has no pairs"),
-        (b"\xff", "pairs:1: expected UTF-8"),
+        (b"\xff", "pairs:1: the file must be UTF-8"),
     ],
 )
 def test_bad_pairs_are_refused(text: bytes, message: str, tmp_path: Path) -> None:
