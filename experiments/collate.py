@@ -62,13 +62,18 @@ def collate(results: Path, docs: Path) -> list[Path]:
 def fill(text: str, name: str, body: str) -> str:
     """Put tables between their marks in a page.
 
-    `begin: NAME 2` marks a body's second table. `begin: NAME 2 turned last 3` has its last three
-    rows as columns, and no row without numbers.
+    `begin: NAME 2` marks a body's second table, `begin: NAME 2 of 1 4` the first and the fourth of
+    its columns. `begin: NAME 2 turned last 3` has its last three rows as columns, and no row
+    without numbers.
     """
     tables = [part.strip().splitlines() for part in body.split("\n\n") if part.startswith("|")]
 
     def replace(marks: re.Match) -> str:
         head, rule, *rows = tables[int(marks["number"]) - 1]
+        if marks["columns"]:
+            wanted = [int(number) - 1 for number in marks["columns"].split()]
+            cells = [row[2:-2].split(" | ") for row in (head, rule, *rows)]
+            head, rule, *rows = [f"| {' | '.join(row[i] for i in wanted)} |" for row in cells]
         if marks["turned"]:
             rows = rows[-int(marks["last"] or 0) :]
             columns = [row[2:-2].replace("**", "").split(" | ") for row in (head, *rows)]
@@ -78,6 +83,10 @@ def fill(text: str, name: str, body: str) -> str:
             head, rule, *rows = [f"| {' | '.join(line)} |" for line in lines]
         return "\n".join([marks["begin"], "", head, rule, *rows, "", marks["end"]])
 
-    marked = rf"{name} (?P<number>\d+)(?P<turned> turned(?: last (?P<last>\d+))?)?"
+    columns, turned = (
+        r"(?: of(?P<columns>( \d+)+))?",
+        r"(?P<turned> turned(?: last (?P<last>\d+))?)?",
+    )
+    marked = rf"{name} (?P<number>\d+){columns}{turned}"
     begin, end = f"(?P<begin><!-- begin: {marked} -->)", f"(?P<end><!-- end: {name} \\d+ -->)"
     return re.sub(f"{begin}.*?{end}", replace, text, flags=re.S)

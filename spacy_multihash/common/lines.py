@@ -130,12 +130,12 @@ def decode(raw: bytes, where: str) -> str:
         line = raw.decode("utf-8").rstrip("\r\n").lstrip(_MARK)
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{where}: the file must be UTF-8, got byte 0x{raw[error.start]:02x} at position "
+            f"{where}: expected UTF-8, got byte 0x{raw[error.start]:02x} at position "
             f"{error.start} of the line. Convert the file to UTF-8."
         ) from error
     if "\0" in line:
         raise ValueError(
-            f"{where}: the file must be text in UTF-8, got a zero byte at position "
+            f"{where}: expected text in UTF-8, got a zero byte at position "
             f"{line.index(chr(0))} of the line, as files in UTF-16 have. Convert the file to UTF-8."
         )
     return line

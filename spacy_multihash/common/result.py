@@ -56,7 +56,7 @@ class Result:
     """
 
     def tables(self) -> Iterable[Table]:
-        """The tables that a person wants to read. Those without rows aren't shown."""
+        """The tables to show. Tables without rows aren't shown."""
         return ()
 
     def notes(self) -> Iterable[str]:

@@ -114,7 +114,7 @@ DAMAGED.spaces[2] = DAMAGED.spaces[2][:1]
     [
         ("one.jsonl", b'{"text": "a"}\n\n{"tex', 1, "jsonl:3: expected a JSON object"),
         ("one.jsonl", b'{"text": "a"}\n{"body": "b"}', 1, 'jsonl:2: no "text" in the line'),
-        ("one.txt", b"Anna left\n\xff\n", 1, "txt:2: expected UTF-8, found byte 0xff"),
+        ("one.txt", b"Anna left\n\xff\n", 1, "txt:2: expected UTF-8, got byte 0xff"),
         ("one.txt", b"a\n" + b"b" * 1_000_001, 1, "txt:2: expected a text of at most"),
         (
             "one.txt.gz",

@@ -258,7 +258,7 @@ def test_pairs_are_read_with_tabs_or_blanks(tmp_path: Path) -> None:
         (b"a\t\n", "line 1: expected two words"),
         (b"a b\nc d\na b", "line 3: .* got a pair that line 1 has"),
         (b"\n", "has no pairs"),
-        (b"\xff", "pairs:1: the file must be UTF-8"),
+        (b"\xff", "pairs:1: expected UTF-8"),
     ],
 )
 def test_bad_pairs_are_refused(text: bytes, message: str, tmp_path: Path) -> None:
