@@ -30,7 +30,7 @@ from spacy.ty import ListenedToComponent
 from spacy.util import registry
 from thinc.api import Config, Model, noop
 
-from ..common.checks import check_flag, is_list, setting_error
+from ..common.checks import check_flag, check_whole, is_list, is_number, setting_error
 from ..common.load import loaded
 from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.progress import Progress, no_progress
@@ -235,11 +235,14 @@ def accelerate(
         `nlp` is the pipeline.
 
     Raises ValueError if its config refers to a missing value, if keep_ner or keep_parser isn't a
-    bool, or if texts aren't a list or have no tokens. Then nothing has changed, and neither if the
-    pipeline can't annotate the texts.
+    bool, if seconds or loads is negative, or if texts aren't a list or have no tokens. Then nothing
+    has changed, and neither if the pipeline can't annotate the texts.
     """
     check_flag("accelerate", "keep_ner", keep_ner)
     check_flag("accelerate", "keep_parser", keep_parser)
+    check_whole("accelerate", "loads", loads, 0, advice="0 doesn't load pipelines again.")
+    if not is_number(seconds) or seconds < 0:
+        raise setting_error("accelerate", "seconds", "a number from 0 on", seconds, "Give 20.")
     kept = [loop for loop, keep in ((_NER, keep_ner), (_PARSER, keep_parser)) if keep]
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)

@@ -18,6 +18,7 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
+from ..common.checks import check_whole
 from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
 from ..common.load import load_pipeline, loaded
 from ..common.outputs import check_folder_output, folder_size, paths_in
@@ -306,6 +307,7 @@ def compress(
     """
     output = Path(output)
     check_folder_output(output, *paths_in(nlp, data), force=force)
+    check_whole("compress", "loads", loads, 0, advice="0 doesn't load pipelines again.")
     source, nlp = nlp, loaded(nlp)
     stream = None if data is None else examples_of_any(nlp, data)
     figures, why = list[Figure](), ""
