@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -48,6 +47,7 @@ from spacy_multihash.corpus.evaluation import (
 )
 from spacy_multihash.corpus.read import read_docs
 from spacy_multihash.inspection.tables import model_size
+from spacy_multihash.pipelines.measure import cpu_name
 from spacy_multihash.tables.find import component_models
 
 TRAINING = Path("training")
@@ -187,14 +187,6 @@ def _facts(run: Run, seconds: float, cpu_seconds: float) -> dict[str, Any]:
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),
     }
-
-
-def cpu_name() -> str:
-    """Return the model of the CPU."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text("utf8").splitlines() if info.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 def commit() -> str:

@@ -141,7 +141,8 @@ class Acceleration(Result):
         if not self.replaced:
             yield "Nothing was replaced."
         yield from self.gain.notes() if self.gain else ()
-        yield from filter(None, [this_machine().advice])
+        machine = self.gain.machine if self.gain else this_machine()
+        yield from filter(None, [machine.advice])
 
     def page(self) -> str:
         """Return the gain, to show to others, as a complete HTML page. Without a gain, the tables.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any, NamedTuple, Optional
 
 import numpy
@@ -16,6 +17,8 @@ from .measure import Figure, Machine, figures_table
 
 # The differences to name, of each kind of annotation.
 _NAMED = 3
+# The characters of a text that are shown.
+_SHOWN = 50
 # A token's annotations, as texts.
 _VALUES: Mapping[str, Callable[[Token], str]] = {
     "TAG": lambda token: token.tag_,
@@ -195,7 +198,7 @@ def _differences(
             ", ".join(sorted(value or "none" for at, value in side if at == place))
             for side in (lost, new)
         )
-        yield Difference(kind, number, one.text[slice(*place)], *values)
+        yield Difference(kind, number, shorten(one.text[slice(*place)], _SHOWN), *values)
 
 
 @dataclass(frozen=True)
