@@ -40,7 +40,8 @@ def list_shards(path: Path) -> tuple[list[Path], Counter[str]]:
     if not found:
         raise FileNotFoundError(
             f"There is no corpus at {path}: expected a folder with files that end in "
-            f"{', '.join(ENDINGS)}, or one such file. Check the path."
+            f"{', '.join(ENDINGS)}, or one such file. Check the path, or make one with: python "
+            "-m spacy multihash convert"
         )
     return sorted(found, key=lambda file_: file_.relative_to(path).parts), others
 
