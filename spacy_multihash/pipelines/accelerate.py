@@ -243,7 +243,7 @@ def accelerate(
     check_flag("accelerate", "keep_parser", keep_parser)
     check_whole("accelerate", "loads", loads, 0, advice="0 doesn't load pipelines again.")
     if not is_number(seconds) or seconds < 0:
-        raise setting_error("accelerate", "seconds", "a number from 0 on", seconds, "Give 20.")
+        raise setting_error("accelerate", "seconds", "a number of 0 or more", seconds, "Give 20.")
     kept = [loop for loop, keep in ((_NER, keep_ner), (_PARSER, keep_parser)) if keep]
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
