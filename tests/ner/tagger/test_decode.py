@@ -168,7 +168,18 @@ def decode_by_loop(batch: Batch) -> list[int]:
     return [names.index(name) for name in kept]
 
 
+NONE = numpy.zeros(2, dtype=bool)
+# B and L, of which L begins a sentence
+ACROSS = Batch(
+    numpy.eye(5, dtype="float32")[[1, 3]],
+    numpy.array([2], dtype="int32"),
+    numpy.zeros((5, 5), dtype="float32"),
+    Constraints(~NONE, NONE, NONE),
+)
+
+
 @given(batch=batches(st.integers(0, 2), max_tokens=12))
+@example(batch=ACROSS)
 def test_decode_greedy_keeps_what_a_loop_does(batch: Batch) -> None:
     assert greedy(batch).tolist() == decode_by_loop(batch)
 
