@@ -81,7 +81,7 @@ def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) ->
     """
     if len(keys) != len(docs):
         raise ValueError(
-            f"Expected entities of {len(docs)} docs, a list for each, was given {len(keys)} lists. "
+            f"Give a list of entities for each of {len(docs)} docs, got {len(keys)} lists. "
             "The list of a doc without entities is empty."
         )
     numbers = {label: number for number, label in enumerate(labels)}
@@ -92,7 +92,7 @@ def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) ->
                 raise ValueError(f"There is no label {label!r}. Expected one of: {list(numbers)}.")
             if not 0 <= start < end <= len(doc):
                 raise ValueError(
-                    f"Expected tokens of a doc with {len(doc)} tokens, was [{start}, {end})."
+                    f"An entity of this doc must be in its {len(doc)} tokens, got [{start}, {end})."
                 )
             entities.append((begin + start, begin + end, numbers[label]))
         begin += len(doc)

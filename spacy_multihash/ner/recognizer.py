@@ -95,8 +95,8 @@ def _names(settings_type: Any) -> frozenset[str]:  # noqa: ANN401
 def other_architecture(component: str, expected: str, given: str) -> ValueError:
     """Make the error for a model of another architecture than expected."""
     return ValueError(
-        f'Component "{component}": expected a model of the architecture {expected}, was given '
-        f"another, '{given}'. Set it in [components.{component}.model]."
+        f"The model must be of the architecture {expected}, got '{given}' (component "
+        f'"{component}"). Set it in [components.{component}.model].'
     )
 
 

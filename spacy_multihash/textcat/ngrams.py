@@ -35,7 +35,7 @@ def extract_ngrams(attr: int, orders: Sequence[int], *, attr_name: str) -> Ngram
     """
     if not are_whole(orders, 1, MAX_ORDER) or not orders or len(set(orders)) < len(orders):
         where = f"Layer '{EXTRACT_NAME}' of {attr_name}"
-        expected = f"one or more different whole numbers from 1 to {MAX_ORDER}"
+        expected = f"a list of different integers from 1 to {MAX_ORDER}"
         advice = "Change it in the config. Recommended: [1, 2]."
         raise setting_error(where, "ngram_orders", expected, orders, advice)
     return Model(

@@ -200,7 +200,7 @@ def check_tok2vec(tok2vec: Model) -> None:
     """Raise ValueError if tok2vec is an encoder without an embedding."""
     if tok2vec.name in (DILATED, WINDOWS) or tok2vec.name.startswith(_TAKE_ARRAYS):
         raise ValueError(
-            "TokenTagger: expected a tok2vec, which turns docs into vectors of tokens, was given "
-            f"the encoder '{tok2vec.name}', which takes vectors. Set model.tok2vec to a "
+            "model.tok2vec must be a tok2vec, which turns docs into vectors of tokens, got the "
+            f"encoder '{tok2vec.name}', which takes vectors (TokenTagger). Set it to a "
             "spacy.Tok2Vec.v2, with this encoder as its `encode`, and an embedding as its `embed`."
         )

@@ -218,8 +218,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         warn_unheard(self.name, self.model, docs)
         if self.cfg["beam_width"] != 1:
             raise ValueError(
-                f'Component "{self.name}": expected beam_width = 1, was '
-                f"{self.cfg['beam_width']}. A beam has no exact probabilities. "
+                f"beam_width must be 1 for exact probabilities, got {self.cfg['beam_width']} "
+                f'(component "{self.name}"). '
                 f"{without_beam(self.name)}."
             )
         if not any(map(len, docs)):

@@ -509,7 +509,7 @@ def with_labels(nlp: Language, labels: Any) -> None:
 
 
 LABELS_REFUSED = "labels must be a list of strings, as spacy init labels"
-NO_TOK2VEC = r"expected a tok2vec, .* was given the encoder '{}.* as its `encode`"
+NO_TOK2VEC = r"must be a tok2vec, .* got the encoder '{}.* as its `encode`"
 MISH = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 8, "window_size": 1, "depth": 1}
 # What is done with a pipeline that isn't initialized, and with one that is.
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [

@@ -48,16 +48,16 @@ def model(name: str, **settings: Any) -> dict[str, Any]:
     return {"@architectures": name, **settings}
 
 
-MODEL = r"architecture spacy.TransitionBasedParser.v2, was given"
+MODEL = r"architecture spacy.TransitionBasedParser.v2, got"
 NAN_W, INF_PAD = ("lower", "W", numpy.nan), ("lower", "pad", numpy.inf)
 INF_UPPER, NAN_B = ("upper", "W", numpy.inf), ("upper", "b", numpy.nan)
 NOT_FINITE = r'Component "\w+": .* not finite .* no entity has .* lower learn_rate'
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: score([[(0, 1, "A")]]), "entities of 2 docs, a list for each, was given 1 lists"),
+    (lambda: score([[(0, 1, "A")]]), "for each of 2 docs, got 1 lists"),
     (lambda: score([[(0, 1, "Z")]], (0,)), "There is no label 'Z'. Expected one of"),
-    (lambda: score([[(0, 1, "A")]], (0,)), r"a doc with 0 tokens, was \[0, 1\)"),
-    (lambda: score([[(0, 5, "A")], []]), r"Expected tokens of a doc with 4 tokens, was \[0, 5\)"),
-    (lambda: score([[(2, 2, "A")], []]), r"Expected tokens of a doc with 4 tokens, was \[2, 2\)"),
+    (lambda: score([[(0, 1, "A")]], (0,)), r"in its 0 tokens, got \[0, 1\)"),
+    (lambda: score([[(0, 5, "A")], []]), r"in its 4 tokens, got \[0, 5\)"),
+    (lambda: score([[(2, 2, "A")], []]), r"in its 4 tokens, got \[2, 2\)"),
     (lambda: add(beam_width=0), 'beam_width must be an integer of 1 or more, got 0 .*"batch_ner"'),
     (lambda: add(moves=5), "moves"),
     (lambda: add(model=model("spacy.Tagger.v2", tok2vec=CNN)), MODEL),
