@@ -14,7 +14,7 @@ from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 @command("Cannot accelerate the pipeline")
 def accelerate_cli(
     model: str = MODEL,
-    output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
+    output: Path = typer.Argument(..., help="Folder to write", file_okay=False),
     keep_ner: bool = typer.Option(False, "--keep-ner", help="Keep spaCy's ner"),
     keep_parser: bool = typer.Option(False, "--keep-parser", help="Keep spaCy's parser"),
     data: Optional[Path] = typer.Option(

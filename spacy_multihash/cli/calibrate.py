@@ -13,7 +13,7 @@ from ._util import AS_JSON, CODE, MODEL, command, show, wrote
 def calibrate_cli(
     model: str = MODEL,
     data: Path = typer.Argument(..., help="Dev corpus: a .spacy file, or a folder"),
-    output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
+    output: Path = typer.Argument(..., help="Folder to write", file_okay=False),
     component: Optional[str] = typer.Option(None, help="Recognizer, if the pipeline has several"),
     plot: Optional[Path] = typer.Option(
         None, help="PNG file to draw a reliability diagram to. Needs matplotlib"

@@ -13,7 +13,7 @@ from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 @command("Cannot compress the pipeline")
 def compress_cli(
     model: str = MODEL,
-    output: Path = typer.Argument(..., help="Directory to write", file_okay=False),
+    output: Path = typer.Argument(..., help="Folder to write", file_okay=False),
     vectors: Precision = typer.Option("int8", help="Precision of static vectors"),
     tables: Precision = typer.Option("int8", help="Precision of embedding tables"),
     weights: Precision = typer.Option("float16", help="Precision of all other weights"),

@@ -35,7 +35,7 @@ def evaluate_cli(
     masked: Optional[Path] = typer.Option(
         None, help="Folder to write the masked corpora to, seen.spacy and unseen.spacy"
     ),
-    force: bool = typer.Option(False, "--force", "-f", help="Replace files to write that exist"),
+    force: bool = typer.Option(False, "--force", "-f", help="Replace existing files"),
     gpu_id: int = GPU_ID,
     code: Optional[Path] = CODE,
 ) -> None:

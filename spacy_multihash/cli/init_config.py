@@ -18,7 +18,7 @@ def init_config_cli(
     pipeline: Pipeline = typer.Argument(
         ...,
         help="ner: entities, by tagger_ner (recommended). batch_ner: entities by transitions, as "
-        "spaCy's ner finds them, with a tok2vec that other components may share. textcat: one "
+        "spaCy's ner predicts them, with a tok2vec that other components may share. textcat: one "
         "label for each text, by spaCy's TextCatBOW. textcat_multilabel: any number of labels",
     ),
     output: Path = typer.Argument(

@@ -93,8 +93,8 @@ def pca_cli(
     words: Optional[Path] = typer.Option(
         None,
         exists=True,
-        help="Estimate on these words: a file with a word a line, or a corpus (.spacy file or "
-        "folder). Default: all words of IN. A floret table needs them",
+        help="Estimate on these words: a file with a word on each line, or a corpus (.spacy file "
+        "or folder). Default: all words of IN. A floret table needs them",
     ),
     lang: Optional[str] = _LANG,
     force: bool = _FORCE,
@@ -123,7 +123,7 @@ def prune_cli(
     words: Path = typer.Option(
         ...,
         exists=True,
-        help="Words to keep: a file with a word a line, or a corpus (.spacy file or folder)",
+        help="Words to keep: a file with a word on each line, or a corpus (.spacy file or folder)",
     ),
     first: int = typer.Option(
         0, min=0, help="Keep the first rows of IN as well, with all their words"
