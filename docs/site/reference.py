@@ -213,8 +213,10 @@ def summary(value: Any) -> str:  # noqa: ANN401 (a module)
     return prose((inspect.getdoc(value) or "").partition("\n\n")[0])
 
 
-def describe(value: Any, level: int = 0) -> str:  # noqa: ANN401 (a function or a class)
+def describe(value: Any) -> str:  # noqa: ANN401 (a function, a class or a constant)
     """Write a docstring as Markdown, and those of a class's public methods below it."""
+    if not callable(value):
+        return f"The constant `{value!r}`.\n"
     parts = [prose(inspect.getdoc(value) or "", defaults_of(value))]
     if inspect.isclass(value):
         for name, member in vars(value).items():
