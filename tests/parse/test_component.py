@@ -218,7 +218,7 @@ def test_weights_of_other_actions_are_refused() -> None:
 def test_factory_refuses_a_model_that_is_no_parser() -> None:
     model: dict[str, Any] = {"@architectures": "spacy.Tagger.v2", "nO": None}
     model["tok2vec"] = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8}
-    with pytest.raises(ValueError, match="expected a model of the architecture"):
+    with pytest.raises(ValueError, match="must be of the architecture"):
         spacy.blank("xx").add_pipe("batch_parser", config={"model": model})
 
 

@@ -405,8 +405,8 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             )
         if len(weights.W) not in NUM_FEATURES:
             raise ValueError(
-                f'Component "{self.name}": expected a model that scores states by 3 or 6 tokens, '
-                f'was one with {len(weights.W)}. Set state_type to "ner" in '
+                f'Component "{self.name}" needs a model that scores states by 3 or 6 tokens, '
+                f'got one with {len(weights.W)}. Set state_type to "ner" in '
                 f"[components.{self.name}.model], and train it anew, or take spaCy's ner."
             )
 

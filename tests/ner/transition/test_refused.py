@@ -112,7 +112,7 @@ def test_states_of_a_parser_are_refused(more: bool, features: int) -> None:
     config = nlp.get_factory_meta("batch_ner").default_config or {}
     of_parser = {**config["model"], "state_type": "parser", "extra_state_tokens": more}
     expected = (
-        rf'Component "entities": expected a model that scores states by 3 or 6 tokens, was one '
+        rf'Component "entities" needs a model that scores states by 3 or 6 tokens, got one '
         rf'with {features}\. Set state_type to "ner" in \[components\.entities\.model\]'
     )
     pipe: Any = nlp.add_pipe("batch_ner", name="entities", config={"model": of_parser})
