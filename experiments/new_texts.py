@@ -127,10 +127,10 @@ def run(key: Key, assets: Path) -> list[Row]:
     scores = [score_predicted(test, known, regions=regions, by=split.by, repeats=repeats)]
     if split_name == "folds":
         counts, of_docs = list[list[list[int]]](), list[int]()
-        for of_fold, of_test in split_folds(place_docs, split.groups, split.by, 0):
-            examples = train_on(of_fold)(of_fold["test"])
-            counts += count_docs(examples, known_entities(of_fold["train"]))
-            of_docs += of_test
+        for fold in split_folds(split, 0):
+            examples = train_on(fold.docs)(fold.docs["test"])
+            counts += count_docs(examples, known_entities(fold.docs["train"]))
+            of_docs += fold.regions
         scores.append(score_folds(scores[0], counts, of_docs) if counts else scores[0])
     own = score(predict_docs(own_test)).f or 0.0
     rows = []

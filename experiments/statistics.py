@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, Optional
 import numpy
 
 from experiments.arms import CRF
-from experiments.results import RESULTS, TRUE, read_counts, read_runs
+from experiments.results import RESULTS, read_counts, read_runs
+from spacy_multihash.corpus.intervals import SAMPLES, draw, f1
 
 if TYPE_CHECKING:
     import pandas
 
-RESAMPLES = 1_000
 CONFIDENCE = 0.95
 PERCENTILES = (2.5, 97.5)
 F = "f"
@@ -167,11 +167,15 @@ class Runs:
         if metric != F or cell.after or not len(index):
             return None
         counts, gold = self.counts[f"{stem}/counts"][:, :, index[0]], self.counts[f"{stem}/gold"]
-        return f_scores(self._draw(len(gold)), counts, gold)
+        right, spurious = counts.astype("f")
+        columns = numpy.stack([right, spurious, gold - right], axis=1)
+        # Sums of whole numbers below 2^24 are exact in float32.
+        return f1((self._draw(len(gold)) @ columns.astype("f")).astype("d"))
 
     def _draw(self, sentences: int) -> Array:
         if sentences not in self._draws:
-            self._draws[sentences] = draw(sentences)
+            generator = numpy.random.default_rng(0)
+            self._draws[sentences] = draw(sentences, SAMPLES, generator).astype("f")
         return self._draws[sentences]
 
 
@@ -187,29 +191,6 @@ def student_interval(values: Sequence[float] | Array) -> Estimate:
         return Estimate(mean, mean, mean, n)
     low, high = stats.t.interval(CONFIDENCE, n - 1, loc=mean, scale=error)
     return Estimate(mean, float(low), float(high), n)
-
-
-def draw(sentences: int) -> Array:
-    """Draw sentences with replacement, as many as there are, in each resample.
-
-    Returns how often each sentence is drawn. Shape: (resamples, sentences).
-    """
-    shares = numpy.full(sentences, 1 / max(sentences, 1))
-    rng = numpy.random.default_rng(0)
-    return rng.multinomial(sentences, shares, size=RESAMPLES).astype("f")
-
-
-def f_scores(draws: Array, counts: Array, gold: Array) -> Array:
-    """Return the F1 in each resample, 0 without entities. Shape: (resamples,).
-
-    draws (Array): How often each sentence is drawn. Shape: (resamples, sentences).
-    counts (Array): True and false positives. Shape: (2, sentences).
-    gold (Array): Gold entities. Shape: (sentences,).
-    """
-    columns = numpy.stack([counts[TRUE], counts.sum(axis=0), gold], axis=1).astype("f")
-    # Sums of whole numbers below 2^24 are exact in float32.
-    right, predicted, wanted = (draws @ columns).astype("d").T
-    return 2 * right / numpy.maximum(predicted + wanted, 1)
 
 
 def error_increase(f: Array, base: Array) -> Array:

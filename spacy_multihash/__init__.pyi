@@ -32,12 +32,12 @@ from .encode.architectures import (
     build_maxout_window_encoder_v1 as build_maxout_window_encoder_v1,
 )
 from .encode.iterated_dilated_encoder import effective_input_width as effective_input_width
+from .inspection.effects import Effects as Effects
+from .inspection.effects import explain_corpus as explain_corpus
 from .inspection.errors import Errors as Errors
 from .inspection.errors import errors as errors
-from .inspection.explain import Effects as Effects
 from .inspection.explain import Explanations as Explanations
 from .inspection.explain import explain as explain
-from .inspection.explain import explain_corpus as explain_corpus
 from .inspection.show import Shown as Shown
 from .inspection.show import show as show
 from .inspection.tables import InspectedTables as InspectedTables

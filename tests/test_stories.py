@@ -1,4 +1,4 @@
-"""Ten stories: what people do with the package, each in a dozen lines of Python.
+"""Stories: what people do with the package, each in a dozen lines of Python.
 
 Read them as documentation. The corpus is tiny, so that a story takes a second or two; with a corpus
 of your own, leave out the settings that make training short.
@@ -54,6 +54,15 @@ def test_train_from_annotated_texts() -> None:
     print(fitted)  # the scores; a notebook shows the whole report
     assert [ent.text for ent in fitted.nlp("Anna likes Oslo .").ents] == ["Anna", "Oslo"]
     assert Path("out/report.html").is_file() and spacy.load("out/model").pipe_names
+
+
+def test_learn_whether_more_data_would_help() -> None:
+    fitted = multihash.fit(ANNOTATED, lang="en", settings=SHORT, cross_validate=False, curve=True)
+    for advice in fitted.advice:
+        print(advice)  # what to do next, and what was measured
+    curve = fitted.curve  # F1 after training on 25, 50, 75 and 100 % of train
+    assert curve is not None and [round(4 * point.share) for point in curve.points] == [1, 2, 3, 4]
+    assert curve.gains[curve.points[0].share].after == fitted.scores["test"].parts["all"].f
 
 
 def test_convert_a_file_and_look_for_problems_in_it() -> None:

@@ -4,12 +4,15 @@ No other module imports the private module of spaCy's command line.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import MISSING, fields
 from functools import partial, wraps
+from inspect import Parameter, getdoc, signature
 from pathlib import Path
-from typing import Any, NoReturn, Optional, TypeVar, cast
+from typing import Any, NoReturn, Optional, TypeVar, cast, get_type_hints
 
 import srsly
 import typer
@@ -106,6 +109,33 @@ def command(title: str) -> Callable[[F], F]:
                 function(**arguments)
 
         return cast(F, run)
+
+    return decorate
+
+
+def with_options(options: type) -> Callable[[F], F]:
+    """Give a command an option for each field of a dataclass, in the place of `**options`.
+
+    The docstring of the dataclass describes them, as in "name (type): What it does.". A field whose
+    metadata say `{"option": False}` has none.
+    """
+    described = r"^(\w+) \(.*?\): (.*?)(?=^\w|^$)"
+    about = dict(re.findall(described, getdoc(options) or "", re.M | re.S))
+    types, made = get_type_hints(options), list[Parameter]()
+    for each in fields(options):
+        if each.metadata.get("option", True):
+            names = [f"--{each.name.replace('_', '-')}", *each.metadata.get("names", ())]
+            default = ... if each.default is MISSING else each.default
+            text = " ".join(about[each.name].split()).rstrip(".")
+            option = typer.Option(default, *([] if default is True else names), help=text)
+            kind, type_ = Parameter.KEYWORD_ONLY, types[each.name]
+            made.append(Parameter(each.name, kind, default=option, annotation=type_))
+
+    def decorate(function: F) -> F:
+        shown = signature(function)
+        own = [each for each in shown.parameters.values() if each.kind != Parameter.VAR_KEYWORD]
+        function.__signature__ = shown.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
+        return function
 
     return decorate
 

@@ -7,7 +7,8 @@ import typer
 
 from ..common.files import write_bytes
 from ..common.outputs import check_file_output
-from ..inspection.explain import MAX_ENTITIES, WINDOW, explain, explain_corpus
+from ..inspection.effects import explain_corpus
+from ..inspection.explain import MAX_ENTITIES, WINDOW, explain
 from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 from .show import FILE, TEXT, read_text
 

@@ -8,9 +8,8 @@ import typer
 from tqdm import tqdm
 
 from ..training.fit import check_output, fit_plan, plan_fit
-from ..training.settings import MAX_SIZE
-from ..training.splits import MAX_FOLDED
-from ._util import CODE, GPU_ID, command, msg, parse_overrides, show
+from ..training.options import Options
+from ._util import GPU_ID, command, msg, parse_overrides, show, with_options
 
 BAR = "{desc} {bar} {n_fmt} of {total_fmt}, {remaining} left{postfix}"
 
@@ -33,6 +32,7 @@ class Bar(tqdm):
 
 
 @command("Cannot fit a pipeline to {data}")
+@with_options(Options)
 def fit_cli(
     ctx: typer.Context,
     data: Path = typer.Argument(
@@ -46,40 +46,10 @@ def fit_cli(
         help="Corpus to score at the end. Default: a part of DATA, or none with --dev",
         exists=True,
     ),
-    group: Optional[str] = typer.Option(
-        None,
-        help="What names the document of a text, so that its texts stay together: a key of JSON, a "
-        "column of CSV, the number of a column or the key of comments of CoNLL, or a key of "
-        "doc.user_data. Default: keys such as doc_id, and comments such as newdoc",
-    ),
-    lang: str = typer.Option(..., "--lang", "-l", help="Language, such as en, or xx for any"),
     output: Path = typer.Option(..., "--output", "-o", help="Folder to write", file_okay=False),
-    textcat: bool = typer.Option(False, "--textcat", help="Classify texts. Default: find entities"),
-    vectors: Optional[str] = typer.Option(
-        None,
-        help="Static vectors: a package, or a pipeline's path. For entities, they're used if they "
-        "have most words",
-    ),
-    max_size: Optional[str] = typer.Option(
-        None,
-        help=f"Maximum parameters of the embedding's tables, e.g. 500K or 5M. Default: {MAX_SIZE}",
-    ),
-    compress: bool = typer.Option(False, "--compress", help="Make the files of the pipeline small"),
-    package: Optional[str] = typer.Option(
-        None, help="Also build a wheel of this name, such as my_ner, that pip installs"
-    ),
-    baseline: bool = typer.Option(
-        False, "--baseline", help="Also train spaCy's own config with the same vectors, to compare"
-    ),
-    cross_validate: bool = typer.Option(
-        True,
-        help="Without --dev and --test, score a corpus of at most "
-        f"{MAX_FOLDED:,} tokens by cross-validation, with five more trainings",
-    ),
-    seed: int = typer.Option(0, help="Seed of the split and the training"),
     force: bool = typer.Option(False, "--force", "-f", help="Replace an earlier run at OUTPUT"),
     gpu_id: int = GPU_ID,
-    code: Optional[Path] = CODE,
+    **options: Any,  # noqa: ANN401
 ) -> None:
     """Train a pipeline on your own corpus, and report how good it is.
 
@@ -90,7 +60,6 @@ def fit_cli(
     Ctrl-C ends training, and goes on with the best model so far. To override settings of the
     config, add them, as in --training.max_steps 1000.
     """
-    options = {name: ctx.params[name] for name in _OPTIONS}
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
     check_output(output, [path for path in (data, dev, test) if path is not None], force=force)
@@ -104,9 +73,3 @@ def fit_cli(
     msg.text("Go on with:")
     for shown in fitted.next_commands().values():
         typer.echo(f"    {shown}")
-
-
-_OPTIONS = (
-    *("lang", "textcat", "vectors", "max_size", "group", "seed"),
-    *("baseline", "cross_validate", "compress", "package", "code"),
-)

@@ -169,7 +169,7 @@ def _table(title: str, by_name: Mapping[str, Scores]) -> Table:
         prf = (scores.p, scores.r, scores.f)
         percents = ("-" if value is None else f"{100 * value:.2f}" for value in prf)
         rows.append((name, f"{scores.entities:,}", *percents))
-    return Table(title, ("", "gold", "P", "R", "F1"), rows)
+    return Table(title, ("", "entities", "precision", "recall", "F1"), rows)
 
 
 def evaluate(
@@ -307,11 +307,12 @@ def score(examples: Iterable[Example]) -> Scores:
                 per_label[gold.label].fn += 1
             if predicted:
                 per_label[predicted.label].fp += 1
-    of_labels = {label: _scores(per_label[label]) for label in sorted(per_label)}
-    return _scores(sum(per_label.values(), PRFScore()), of_labels)
+    of_labels = {label: scores_of(per_label[label]) for label in sorted(per_label)}
+    return scores_of(sum(per_label.values(), PRFScore()), of_labels)
 
 
-def _scores(prf: PRFScore, per_label: Mapping[str, Scores] = MappingProxyType({})) -> Scores:
+def scores_of(prf: PRFScore, per_label: Mapping[str, Scores] = MappingProxyType({})) -> Scores:
+    """Turn counts into scores, which are None without anything to score."""
     gold = prf.tp + prf.fn
     if not len(prf):
         return Scores(gold)

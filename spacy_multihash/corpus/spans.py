@@ -61,6 +61,16 @@ def match(gold: Doc, predicted: Doc) -> list[Match]:
     return pair(gold_entities(gold), found)
 
 
+def count(matches: Iterable[Match]) -> tuple[int, int, int]:
+    """Count right, spurious and missed entities. Other labels and boundaries are both."""
+    right = spurious = missed = 0
+    for kind, gold, predicted in matches:
+        right += kind == "right"
+        spurious += kind != "right" and predicted is not None
+        missed += kind != "right" and gold is not None
+    return right, spurious, missed
+
+
 def gold_entities(gold: Doc) -> list[Entity]:
     """List the entities of a gold doc."""
     return [Entity(ent.start, ent.end, ent.label_, ent.text) for ent in gold.ents]

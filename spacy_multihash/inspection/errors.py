@@ -16,7 +16,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Optional, Union
 
-from markupsafe import Markup
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -30,13 +29,13 @@ from ..common.templates import in_notebook, render
 from ..corpus.annotation import ANSWER
 from ..corpus.evaluation import check_annotated, predict
 from ..corpus.read import Data, examples_of
-from ..corpus.spans import Entity, Kind, Mark, Match, Piece, match, pieces
+from ..corpus.spans import Entity, Kind, Match, match
 from ..ner.entities import annotate_before, score_spans
-from .explain import Explanation, Key, explain_entity, prepare, signed, visible
-from .similar import Neighbour, TrainingEntities, Words
+from .explain import Key, explain_entity, prepare
+from .mistakes import SUSPECT, Cell, Confusion, Group, Mistake, shaded
+from .similar import TrainingEntities, Words
 
 Tool = Literal["prodigy", "doccano"]
-Side = Literal["gold", "predicted"]
 KINDS: Mapping[Kind, str] = {
     "label": "Another label",
     "cut": "Other boundaries",
@@ -50,139 +49,6 @@ SURE = 0.9
 _CONTEXT = 25
 _DOC_BATCH = 256
 _WINDOW = 3
-# Groups with this many mistakes or fewer are open at first.
-_FEW = 20
-# How many tokens and features to name in the summary of an explanation.
-_STRONGEST = 4
-_SUSPECT = "The annotation may be wrong"
-_COUNTS, _CONFUSION = "Counts", "Which labels are confused"
-
-
-@dataclass
-class Mistake:
-    """A mistake. `gold` is None if it's spurious, and `predicted` if it's missed.
-
-    confidence (Optional[float]): The probability of the predicted entity, or that a missed entity
-        is no entity. None without probabilities.
-    seen (Optional[bool]): Whether the training corpus has an entity with the same text as the gold
-        or spurious entity. None without a training corpus.
-    same_words (tuple[Neighbour, ...]): The training entities with most words in common.
-    same_shape (tuple[Neighbour, ...]): For the training entities whose words have the same
-        shapes, a frequent entity of each label, and their count.
-    is_suspect (bool): Whether the annotation may be wrong: the model is confident, and the gold
-        annotation is rare in training.
-    explanation (Optional[Explanation]): The reasons for the predicted or the missed entity.
-    """
-
-    kind: Kind
-    doc: int  # the number of the gold doc
-    gold: Optional[Entity]
-    predicted: Optional[Entity]
-    words: tuple[str, ...] = ()  # of its sentence, each with trailing whitespace
-    first: int = 0  # the number of the first word in the doc
-    gold_around: tuple[Entity, ...] = ()  # all entities of the sentence
-    predicted_around: tuple[Entity, ...] = ()
-    confidence: Optional[float] = None
-    seen: Optional[bool] = None
-    same_words: tuple[Neighbour, ...] = ()
-    same_shape: tuple[Neighbour, ...] = ()
-    is_suspect: bool = False
-    explanation: Optional[Explanation] = None
-
-    @property
-    def entity(self) -> Entity:
-        """The gold or the spurious entity."""
-        return next(iter(self.sides.values()))
-
-    @property
-    def sides(self) -> dict[Side, Entity]:
-        """The entities by side. One of them may be missing."""
-        sides: dict[Side, Optional[Entity]] = {"gold": self.gold, "predicted": self.predicted}
-        return {name: entity for name, entity in sides.items() if entity is not None}
-
-    @property
-    def text(self) -> str:
-        """The text of the gold or the spurious entity, on a line."""
-        return _one_line(self.entity.text)
-
-    @property
-    def about(self) -> str:
-        """The labels, the probabilities, whether it's seen, and the doc."""
-        parts = []
-        for side, entity in self.sides.items():
-            chance = "" if entity.probability is None else f", p {_percent(entity.probability)}"
-            parts.append(f"{side} {entity.label}{chance}")
-        if self.seen is not None:
-            parts.append("seen" if self.seen else "unseen")
-        return " · ".join([*parts, f"doc {self.doc}"])
-
-    @property
-    def in_training(self) -> str:
-        """The similar entities in training."""
-        kinds = (("same words", self.same_words), ("same shape", self.same_shape))
-        return ". ".join(f"{kind}: {'; '.join(map(str, some))}" for kind, some in kinds if some)
-
-    @property
-    def why(self) -> str:
-        """The main reasons for a predicted entity, or against a missed one."""
-        assert self.explanation is not None
-        why, sign = ("Why not", -1) if self.predicted is None else ("Why", 1)
-        columns = zip(self.explanation.words, self.explanation.by_feature, strict=True)
-        cells = [
-            (sign * value, f"{visible(word)} {feature} {signed(value, 1)}")
-            for word, values in columns
-            for feature, value in zip(self.explanation.features, values, strict=True)
-        ]
-        strongest = [text for value, text in sorted(cells, reverse=True) if value > 0][:_STRONGEST]
-        reasons = " · ".join(strongest) or "Nothing around it counts."
-        return f"{why} {self.explanation.label}? {reasons}"
-
-    def marks(self, side: Side) -> list[Piece]:
-        """Mark the entities of a side in the sentence."""
-        own, around, kind = {
-            "gold": (self.gold, self.gold_around, "missed"),
-            "predicted": (self.predicted, self.predicted_around, "wrong"),
-        }[side]
-        marks = [
-            Mark(e.start - self.first, e.end - self.first, e.label, kind if e == own else "")
-            for e in around
-        ]
-        return pieces(self.words, marks)
-
-    def __str__(self) -> str:
-        """Describe the mistake in a line."""
-        entities = [
-            f"{side} {entity.label} {_one_line(entity.text)!r}"
-            + ("" if entity.probability is None else f" (p {_percent(entity.probability)})")
-            for side, entity in self.sides.items()
-        ]
-        suspect = f"{_SUSPECT.lower()}: " if self.is_suspect else ""
-        return f"{suspect}{self.kind}: {', '.join(entities)}"
-
-
-class Group(NamedTuple):
-    """Mistakes of a kind on a page, by label if they're many."""
-
-    title: str
-    intro: str
-    total: int
-    mistakes: Sequence[Mistake]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the page shows the mistakes at first."""
-        return self.total <= _FEW
-
-    @property
-    def by_label(self) -> list[tuple[str, Sequence[Mistake]]]:
-        """The mistakes by label, the most frequent label first."""
-        labels = Counter(mistake.entity.label for mistake in self.mistakes)
-        if self.is_open or len(labels) == 1:
-            return [("", self.mistakes)]
-        return [
-            (label, [mistake for mistake in self.mistakes if mistake.entity.label == label])
-            for label, _ in labels.most_common()
-        ]
 
 
 @dataclass(frozen=True)
@@ -192,7 +58,7 @@ class Errors(Result):
     mistakes (Sequence[Mistake]): The most confident mistakes first, or in the order of the docs
         without probabilities.
     gold, predicted, right (int): The numbers of entities.
-    confusion (Mapping[tuple[Optional[str], Optional[str]], int]): The counts of gold and predicted
+    confusion (Confusion): The counts of gold and predicted
         labels together, with right entities. None stands for no entity.
     """
 
@@ -201,8 +67,13 @@ class Errors(Result):
     gold: int
     predicted: int
     right: int
-    confusion: Mapping[tuple[Optional[str], Optional[str]], int]
+    confusion: Confusion
     has_training: bool
+
+    @property
+    def suspects(self) -> list[Mistake]:
+        """The mistakes whose annotation may be wrong."""
+        return [mistake for mistake in self.mistakes if mistake.is_suspect]
 
     def tables(self) -> Iterable[Table]:
         """The counts of mistakes by label and kind, and the labels that are confused."""
@@ -213,31 +84,31 @@ class Errors(Result):
             rows.append((label, f"{right:,}", *(f"{counts[label, kind]:,}" for kind in KINDS)))
         kinds = Counter(mistake.kind for mistake in self.mistakes)
         rows.append(("all", f"{self.right:,}", *(f"{kinds[kind]:,}" for kind in KINDS)))
-        header = ("", "right", "label", "boundaries", "both", "spurious", "missed")
-        yield Table(_COUNTS, header, rows)
-        names: dict[Optional[str], str] = {label: label for label in self._labels}
-        names[None] = "no entity"
+        header = ("", "right", "other label", "other boundaries", "both", "spurious", "missed")
+        yield Table("Counts", header, rows)
         if self.confusion:
             rows = [
-                (name, *(f"{self.confusion.get((wanted, given), 0) or '·'}" for given in names))
-                for wanted, name in names.items()
+                (name, *(f"{c or '·'}" for c, *_ in cells)) for name, cells in self.matrix.items()
             ]
-            yield Table(_CONFUSION, ("gold \\ predicted", *names.values()), rows)
+            yield Table("Which labels are confused", ("gold \\ predicted", *self.matrix), rows)
 
     def notes(self) -> Iterable[str]:
         """How many mistakes may be mistakes of the annotation."""
-        suspects = sum(mistake.is_suspect for mistake in self.mistakes)
-        if suspects:
+        if suspects := len(self.suspects):
             yield f"In {suspects:,} of the mistakes, the annotation may be wrong."
 
     @property
-    def about(self) -> Mapping[str, str]:
-        """What the tables count, by their titles."""
-        return {
-            _COUNTS: f"{self.gold:,} gold entities, {self.predicted:,} predicted, {self.right:,} "
-            "right. By gold label, and spurious ones by their own. boundaries: the label is right.",
-            _CONFUSION: "Entities that overlap, whatever their boundaries.",
-        }
+    def matrix(self) -> dict[str, list[Cell]]:
+        """The confusion matrix, by gold label: a cell for each predicted label."""
+        return shaded(self.confusion)
+
+    @property
+    def about(self) -> str:
+        """What the first table counts."""
+        return (
+            f"{self.gold:,} gold entities, {self.predicted:,} predicted, {self.right:,} right. By "
+            "gold label, and spurious ones by their own."
+        )
 
     @property
     def intro(self) -> str:
@@ -263,13 +134,12 @@ class Errors(Result):
 
         limit (Optional[int]): How many mistakes of each group to show. None shows all.
         """
-        suspects = [mistake for mistake in self.mistakes if mistake.is_suspect]
-        if suspects:
+        if suspects := self.suspects:
             intro = (
-                "The model is sure, and the training corpus rarely has what is gold here. Look at "
-                "these first."
+                "The model is sure, and training annotates these words as the model does. "
+                "Look at these first."
             )
-            yield Group(_SUSPECT, intro, len(suspects), suspects[:limit])
+            yield Group(SUSPECT, intro, len(suspects), suspects[:limit])
         for kind, title in KINDS.items():
             some = [each for each in self.mistakes if each.kind == kind and not each.is_suspect]
             if some:
@@ -295,10 +165,6 @@ class Errors(Result):
             for (gold, predicted), count in self.confusion.items()
         ]
         return {**to_json(replace(self, confusion={})), "confusion": confusion}
-
-    def fragment(self, limit: Optional[int] = None) -> Markup:
-        """Return a part of a page: counts, labels, and the first mistakes of each kind."""
-        return render("errors.html", result=self, limit=limit)
 
     def page(self, title: str = "Mistakes") -> str:
         """Return a page with each mistake in its sentence, gold beside predicted."""
@@ -353,7 +219,7 @@ def errors(
     answers = _ask(nlp, docs, mistakes)
     for mistake in mistakes:
         _add_probabilities(mistake, answers)
-    mistakes.sort(key=lambda mistake: -1.0 if mistake.confidence is None else -mistake.confidence)
+    mistakes.sort(key=_doubt)
     if train is not None:
         phrases = (_words(docs[mistake.doc], mistake.entity) for mistake in mistakes)
         training = TrainingEntities((eg.reference for eg in examples_of(nlp, train)), phrases)
@@ -379,6 +245,28 @@ def errors(
         confusion=confusion,
         has_training=train is not None,
     )
+
+
+def joined(docs: Sequence[Doc], parts: Sequence[Errors]) -> Errors:
+    """Join the mistakes of several pipelines on parts of a corpus.
+
+    docs (Sequence[Doc]): The corpus. The mistakes have the numbers of its docs.
+    """
+    mistakes = [mistake for part in parts for mistake in part.mistakes]
+    return Errors(
+        docs=docs,
+        mistakes=sorted(mistakes, key=_doubt),
+        gold=sum(part.gold for part in parts),
+        predicted=sum(part.predicted for part in parts),
+        right=sum(part.right for part in parts),
+        confusion=sum((Counter(part.confusion) for part in parts), Counter()),
+        has_training=all(part.has_training for part in parts),
+    )
+
+
+def _doubt(mistake: Mistake) -> float:
+    """Return a key that sorts the most confident mistakes first."""
+    return 1.0 if mistake.confidence is None else -mistake.confidence
 
 
 def _add_sentence(mistake: Mistake, doc: Doc, matches: Sequence[Match]) -> None:
@@ -472,37 +360,33 @@ def _aligned(example: Example, entity: Entity) -> Optional[Key]:
 
 
 def _compare(training: TrainingEntities, mistake: Mistake, doc: Doc, sure: float) -> None:
-    """Add what training says about a mistake.
-
-    Its annotation is suspect if the model is sure, and training rarely annotates these words as the
-    gold doc does. Words of a missed entity that never occur in training say nothing.
-    """
+    """Add what training says about a mistake."""
     entity = mistake.entity
     words = _words(doc, entity)
     mistake.seen = training.seen[words] > 0
     more = _words(doc, mistake.predicted) if mistake.predicted else ()
     mistake.same_words = tuple(training.same_words(words, more))
     mistake.same_shape = tuple(training.same_shape(doc[entity.start : entity.end]))
-    if mistake.confidence is None or mistake.confidence < sure:
-        return
-    if mistake.gold is None:
-        mistake.is_suspect = training.rarely_leaves_out(words)
-    elif mistake.kind != "missed" or training.occurrences[words]:
-        mistake.is_suspect = training.rarely_annotates(words, mistake.gold.label)
+    if mistake.confidence is not None and mistake.confidence >= sure:
+        mistake.is_suspect = _contradicts(training, mistake, doc)
+
+
+def _contradicts(training: TrainingEntities, mistake: Mistake, doc: Doc) -> bool:
+    """Return whether training annotates words as the model does, and rarely as the gold doc does.
+
+    Words that training lacks say nothing, except of a spurious entity.
+    """
+    words, gold, predicted = _words(doc, mistake.entity), mistake.gold, mistake.predicted
+    if gold is None:
+        return training.rarely_leaves_out(words)
+    if predicted is None:
+        return training.mostly_leaves_out(words, gold.label)
+    is_known = training.entities[_words(doc, predicted), predicted.label] > 0
+    return is_known and training.rarely_annotates(words, gold.label)
 
 
 def _words(doc: Doc, entity: Entity) -> Words:
     return tuple(token.text for token in doc[entity.start : entity.end])
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _percent(probability: float) -> str:
-    """Format a probability with enough digits to tell it from 0 and 1."""
-    percent = 100 * probability
-    return "< 0.1 %" if percent < 0.1 else "> 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
 
 
 def _record(doc: Doc, number: int, mistakes: list[str], tool: Tool) -> dict[str, Any]:

@@ -7,13 +7,13 @@ averaged. Probabilities themselves would saturate: from 0.9999 to 0.99 is a long
 to 0.4901 a short one.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from textwrap import shorten
-from typing import Any, Literal, NamedTuple, Optional, Union, cast
+from typing import Any, NamedTuple, Optional, Union, cast
 
 import numpy
 from spacy.language import Language
@@ -21,7 +21,6 @@ from spacy.pipeline import TextCategorizer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
-from spacy.util import minibatch
 from thinc.api import to_numpy
 
 from ..common.checks import check_whole
@@ -30,7 +29,6 @@ from ..common.nodes import EXTRACT_NGRAMS, find_nodes
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
-from ..corpus.read import Data, examples_of
 from ..embed.unique_tokens import Column
 from ..ner.calibration import find_recognizer
 from ..ner.entities import annotate_before, tempered_spans, upstream_of
@@ -43,13 +41,10 @@ Key = tuple[int, int, str]
 Ask = Callable[[Sequence[Doc], Sequence[Sequence[Key]]], Callable[[float], numpy.ndarray]]
 # A doc, the tokens whose values are unknown, and the entities to ask about.
 Variant = tuple[Doc, Mapping[Column, numpy.ndarray], Sequence[Key]]
-Where = Literal["everywhere", "in the entity"]
 # How far from an entity, and how many entities of a text, are looked at.
 WINDOW, MAX_ENTITIES = 3, 20
-# Docs that the components before the recognizer annotate at once.
-_DOC_BATCH = 256
-# Docs of a corpus to ask about at once, and their tokens, unless one doc has more.
-_BATCH, _TOKENS = 128, 20_000
+# Tokens to ask about at once, unless one doc has more.
+_TOKENS = 20_000
 # A smaller difference of log-odds is too small for a share.
 _SMALL = 0.01
 # Limit of log-odds. float64 hardly tells more extreme probabilities from 0 or 1.
@@ -60,10 +55,7 @@ EXACT_LOG_ODDS = 28.0
 FACTORS = (1.0, 4.0, 16.0, 64.0)
 # How many unknown values to try if tables are hashed.
 _DRAWS = 4
-EVERYWHERE: Where = "everywhere"
-IN_ENTITY: Where = "in the entity"
-# The colours of effects for and against an entity, and how many tokens a page shows on either side.
-_FOR, _AGAINST = "0, 114, 178", "230, 159, 0"
+# How many tokens a page shows on either side.
 TOKENS_AROUND = 300
 _TITLE = 40  # characters of a text in a title
 
@@ -74,6 +66,14 @@ class Explained(NamedTuple):
     ask: Ask
     features: Mapping[str, Column]  # the attribute of each feature, or its own name
     draws: int  # how many unknown values to try
+
+
+class Shade(NamedTuple):
+    """An effect on a page, its colour, and the strength of it, 0 to 1."""
+
+    text: str
+    kind: str
+    strength: float
 
 
 @dataclass(frozen=True)
@@ -141,27 +141,19 @@ class Explanation:
             [(name, *(signed(value, 2) for value in values)) for name, values in self.effects],
         )
 
-    def coloured(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Each token, and its effects with their colours in CSS."""
-        for name, values in self.effects:
-            yield name, [(signed(value, 2), self._colour(value)) for value in values]
-
-    def numbered(self) -> Iterator[tuple[str, bool, str, str, str]]:
-        """Each explained token of the text.
-
-        It's the word, whether it's the entity's own, its effect, a colour, and what follows.
-        """
+    def numbered(self) -> Iterator[tuple[str, bool, "Shade", str]]:
+        """Each explained token: its word, whether it's the entity's, its effect, what follows."""
         for token, word, value in zip(self.tokens, self.words, self.by_token, strict=True):
             own = self.start <= token < self.end
-            rest = self.texts[token].removeprefix(word)
-            yield visible(word), own, signed(value, 2), self._colour(value), rest
+            yield visible(word), own, self.shade(value), self.texts[token].removeprefix(word)
 
-    def _colour(self, value: float) -> str:
-        """Return blue for the entity and orange against it, the stronger the farther from 0."""
-        return f"rgba({_FOR if value >= 0 else _AGAINST}, {0.6 * abs(value) / self._scale:.2f})"
+    def shade(self, value: float) -> "Shade":
+        """Return how a page shows an effect: right for the entity, wrong against it."""
+        kind = "right" if value >= 0 else "wrong"
+        return Shade(signed(value, 2), kind, 0.6 * abs(value) / self._largest)
 
     @cached_property
-    def _scale(self) -> float:
+    def _largest(self) -> float:
         numbers = [*self.by_token, *(value for row in self.by_feature for value in row)]
         return max(map(abs, numbers), default=0.0) or 1.0
 
@@ -212,58 +204,6 @@ class Explanations(Result):
 
     def _repr_html_(self) -> str:
         return in_notebook(self.page())
-
-
-@dataclass(frozen=True)
-class Effect:
-    """How much a feature counts for the gold entities of a corpus."""
-
-    label: Optional[str]  # None for all labels
-    feature: str
-    where: Where  # where it's unknown
-    mean: float  # how far their log-odds fall
-    error: Optional[float]  # the standard error of the mean, None for a single entity
-    entities: int
-
-
-@dataclass(frozen=True)
-class Effects(Result):
-    """How much each feature counts for the gold entities of a corpus.
-
-    left_out (str): Which gold entities were left out, and why.
-    factor (float): What scores were divided by, since probabilities were next to 0 or 1.
-    is_exact (bool): Whether log-odds are still too near to the limit.
-    """
-
-    effects: Sequence[Effect]
-    left_out: str = ""
-    factor: float = 1.0
-    is_exact: bool = True
-
-    def tables(self) -> Iterable[Table]:
-        """A row for each label and feature."""
-        rows: dict[tuple[Optional[str], str], dict[str, str]] = {}
-        for effect in self.effects:
-            row = rows.setdefault((effect.label, effect.feature), {"n": f"{effect.entities:,}"})
-            error = "-" if effect.error is None else f"{effect.error:.2f}"
-            row[effect.where] = f"{signed(effect.mean, 2)} ± {error}"
-        yield Table(
-            "By how much the log-odds of gold entities fall",
-            ("label", "entities", "unknown feature", EVERYWHERE, IN_ENTITY),
-            [
-                (label or "all", row["n"], feature, row[EVERYWHERE], row[IN_ENTITY])
-                for (label, feature), row in rows.items()
-            ],
-            aligns="lrlrr",
-        )
-
-    def notes(self) -> Iterable[str]:
-        """What the numbers mean, and which entities were left out."""
-        yield "± is the standard error; a single entity has none."
-        if about := about_factor(self.factor, self.is_exact):
-            yield about
-        if self.left_out:
-            yield f"Gold entities are left out: {self.left_out}."
 
 
 def about_factor(factor: float, is_exact: bool) -> str:  # noqa: FBT001
@@ -348,38 +288,6 @@ def explain(
     return Explanations(explanations, len(wanted) - len(explanations))
 
 
-def explain_corpus(
-    nlp: Union[Language, str, Path],
-    data: Data,
-    *,
-    component: Optional[str] = None,
-    progress: Progress = no_progress,
-) -> Effects:
-    """Measure how much each feature counts for the gold entities of a corpus.
-
-    The corpus is read twice for each feature, eight times if tables are hashed, and once more.
-
-        print(explain_corpus("training/model-best", "corpus/dev.spacy"))
-
-    nlp (Union[Language, str, Path]): The pipeline, with a batch_ner or tagger_ner.
-    data (Data): The corpus: a .spacy file, a folder of them, or docs with gold entities.
-    component (Optional[str]): The recognizer, if the pipeline has several.
-
-    Raises ValueError if there are no entities with the component's labels.
-    """
-    nlp = loaded(nlp)
-    name = find_recognizer(nlp, component)
-    explained, gold = prepare(nlp, name), _GoldEntities(nlp, name)
-    examples = progress(gold.read(data), desc="Explaining", unit=" docs")
-    effects = measure_effects(explained, examples)
-    if not effects.effects:
-        others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
-        raise ValueError(
-            f"The corpus has no gold entities to explain. Give one that has some.{others}"
-        )
-    return replace(effects, left_out=gold.left_out())
-
-
 def _find_component(nlp: Language, component: Optional[str]) -> str:
     """Find the recognizer, or the text classifier of a pipeline without a recognizer."""
     classifiers = [name for name, pipe in nlp.pipeline if isinstance(pipe, TextCategorizer)]
@@ -419,41 +327,6 @@ def _find_span(doc: Doc, wanted: str) -> list[Key]:
         why = "stands within a token" if spans else "is not in the text"
         raise ValueError(f"Span {wanted}: {text!r} {why}. Give whole tokens of the text.")
     return keys
-
-
-class _GoldEntities:
-    """The gold entities of a corpus that a recognizer can predict, and how many others."""
-
-    def __init__(self, nlp: Language, name: str) -> None:
-        self.nlp, self.name = nlp, name
-        self.labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
-        self.unknown = Counter[str]()
-        self.unaligned = 0
-
-    def read(self, data: Data) -> Iterator[tuple[Doc, list[Key]]]:
-        """Yield docs as the recognizer gets them, and their gold entities."""
-        for batch in minibatch(examples_of(self.nlp, data), _DOC_BATCH):
-            for example in annotate_before(self.nlp, self.name, batch):
-                ents = example.reference.ents
-                gold = [ent for ent in ents if ent.label_ in self.labels]
-                spans = example.get_aligned_spans_y2x(gold)
-                self.unknown.update(ent.label_ for ent in ents if ent.label_ not in self.labels)
-                self.unaligned += len(gold) - len(spans)
-                if spans:
-                    keys = [(span.start, span.end, span.label_) for span in spans]
-                    yield example.predicted, keys
-
-    def left_out(self) -> str:
-        """Say which gold entities were left out; an empty string if there are none."""
-        reasons = []
-        if self.unknown:
-            reasons.append(
-                f"{self.unknown.total():,} have labels that {self.name} does not know "
-                f"({', '.join(sorted(self.unknown))}; it knows {', '.join(self.labels) or 'none'})"
-            )
-        if self.unaligned:
-            reasons.append(f"{self.unaligned:,} do not align with the pipeline's tokens")
-        return ", and ".join(reasons)
 
 
 def log_odds(probabilities: numpy.ndarray) -> numpy.ndarray:
@@ -524,9 +397,9 @@ def explain_entity(
         variants += [{attr: here} for attr in attrs]
         variants.append(dict.fromkeys(attrs, here))
     variants.append(dict.fromkeys(attrs, numpy.array(tokens)))
-    asked = _ask_variants(explained, [(doc, variant, [key]) for variant in variants])
+    asked = ask_variants(explained, [(doc, variant, [key]) for variant in variants])
     of_factors = numpy.array([of_doc[:, 0] for of_doc in asked]).T  # (F, 1 + variants)
-    number, is_exact = _choose(numpy.abs(of_factors).max(axis=1))
+    number, is_exact = choose_factor(numpy.abs(of_factors).max(axis=1))
     values = of_factors[number]
     falls = values[0] - values[1:-1].reshape(len(tokens), len(attrs) + 1)
     together = float(values[0] - values[-1])
@@ -551,7 +424,7 @@ def explain_entity(
     )
 
 
-def _choose(largest: numpy.ndarray) -> tuple[int, bool]:
+def choose_factor(largest: numpy.ndarray) -> tuple[int, bool]:
     """Choose the least factor at which all log-odds are exact. Returns its number, and if they are.
 
     largest (F,) float: The largest absolute log-odds with each factor.
@@ -560,54 +433,7 @@ def _choose(largest: numpy.ndarray) -> tuple[int, bool]:
     return (int(exact[0]), True) if len(exact) else (0, False)
 
 
-def measure_effects(explained: Explained, examples: Iterable[tuple[Doc, Sequence[Key]]]) -> Effects:
-    """Measure the effect of each feature on the entities of a corpus.
-
-    examples (Iterable[tuple[Doc, Sequence[Key]]]): Docs, annotated by the components before the
-        recognizer, and the gold entities of each.
-    """
-    falls: dict[Optional[str], list[numpy.ndarray]] = defaultdict(list)
-    wheres, largest = (EVERYWHERE, IN_ENTITY), numpy.zeros(len(FACTORS))
-    for batch in minibatch(examples, max(1, _BATCH // (1 + 2 * len(explained.features)))):
-        for (_, keys), values in zip(batch, _effects(explained, batch), strict=True):
-            largest = numpy.maximum(largest, numpy.abs(values).max(axis=(0, 2), initial=0))
-            for (_, _, label), of_entity in zip(keys, values.transpose(2, 1, 0), strict=True):
-                for group in (label, None):
-                    falls[group].append(of_entity[:, :1] - of_entity[:, 1:])  # (F, 2 * A)
-    effects, (number, is_exact) = list[Effect](), _choose(largest)
-    for label in sorted(falls, key=lambda label: (label or "all", label or "")):
-        rows = [of_entity[number] for of_entity in falls[label]]
-        values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
-        effects += [
-            Effect(label, feature, where, float(each.mean()), _error(each), len(each))
-            for i, feature in enumerate(explained.features)
-            for where, each in zip(wheres, values[:, i].T, strict=True)
-        ]
-    return Effects(effects, factor=FACTORS[number], is_exact=is_exact)
-
-
-def _error(values: numpy.ndarray) -> Optional[float]:
-    """Return the standard error of the mean of values (E,)."""
-    return float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else None
-
-
-def _effects(
-    explained: Explained, batch: Sequence[tuple[Doc, Sequence[Key]]]
-) -> Iterator[numpy.ndarray]:
-    """Yield the log-odds (1 + 2 * A, F, E) of each doc's entities: known, by feature and place."""
-    variants: list[Variant] = []
-    for doc, keys in batch:
-        own = numpy.array(sorted({i for start, end, _ in keys for i in range(start, end)}), int)
-        variants.append((doc, {}, keys))
-        for attr in explained.features.values():
-            variants += [(doc, {attr: where}, keys) for where in (numpy.arange(len(doc)), own)]
-    values = _ask_variants(explained, variants)
-    size = 1 + 2 * len(explained.features)
-    for i in range(len(batch)):
-        yield numpy.array(values[i * size : (i + 1) * size])
-
-
-def _ask_variants(
+def ask_variants(
     explained: Explained,
     variants: Sequence[Variant],
 ) -> list[numpy.ndarray]:

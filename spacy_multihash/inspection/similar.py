@@ -9,6 +9,7 @@ from spacy.tokens import Doc, Span
 Words = tuple[str, ...]
 # Words are rarely annotated if at most this share of their occurrences in training is.
 RARE = 0.1
+_SEVERAL = 2
 # Neighbours of each kind, and the minimum share of words in common.
 _NEIGHBOURS, _SHARED_WORDS = 3, 1 / 3
 
@@ -35,6 +36,7 @@ class TrainingEntities:
         self.texts: dict[tuple[Words, str], str] = {}
         self.seen: Counter[Words] = Counter()
         self.occurrences: Counter[Words] = Counter()
+        self.outside: Counter[Words] = Counter()  # of all entities
         self.shapes: dict[Words, Counter[tuple[Words, str]]] = defaultdict(Counter)
         self.by_word: dict[str, set[tuple[Words, str]]] = defaultdict(set)
         beginning: dict[str, set[Words]] = defaultdict(set)
@@ -42,9 +44,12 @@ class TrainingEntities:
             beginning[phrase[0]].add(phrase)
         for doc in docs:
             words = tuple(token.text for token in doc)
+            free = [not token.ent_type for token in doc]
             for i, word in enumerate(words):
                 for phrase in beginning.get(word, ()):
-                    self.occurrences[phrase] += words[i : i + len(phrase)] == phrase
+                    if words[i : i + len(phrase)] == phrase:
+                        self.occurrences[phrase] += 1
+                        self.outside[phrase] += all(free[i : i + len(phrase)])
             for ent in doc.ents:
                 key = words[ent.start : ent.end], ent.label_
                 self.entities[key] += 1
@@ -57,6 +62,11 @@ class TrainingEntities:
     def rarely_annotates(self, words: Words, label: str) -> bool:
         """Return whether few occurrences of words are an entity of the label."""
         return self.entities[words, label] <= RARE * self.occurrences[words]
+
+    def mostly_leaves_out(self, words: Words, label: str) -> bool:
+        """Return whether words are outside of entities several times, and rarely of the label."""
+        outside = self.outside[words]
+        return outside >= _SEVERAL and self.entities[words, label] <= RARE * outside
 
     def rarely_leaves_out(self, words: Words) -> bool:
         """Return whether few occurrences of words are no entity."""

@@ -11,8 +11,11 @@ from spacy.tokens import Doc, Span, Token
 from spacy.training import Example
 
 from ..common.result import Table
-from ..corpus.evaluation import annotate, score
+from ..corpus.evaluation import annotate
+from ..corpus.intervals import Difference as ScoreDifference
+from ..corpus.intervals import compare as compare_counts
 from ..corpus.read import text_labels
+from ..corpus.spans import count, match
 from .measure import Figure, Machine, figures_table
 
 # The differences to name, of each kind of annotation.
@@ -205,14 +208,13 @@ def _differences(
 class Comparison:
     """The predictions of two pipelines on a corpus.
 
-    f_before, f_after (Optional[float]): F1 of entities, 0 to 1. None if the corpus has no entities
+    f1 (Optional[ScoreDifference]): The F1 of entities of both. None if the corpus has no entities
         with labels of the first pipeline.
     agreement (Agreement): How many annotations are the same.
     unscored (str): Why entities aren't scored, or "".
     """
 
-    f_before: Optional[float]
-    f_after: Optional[float]
+    f1: Optional[ScoreDifference]
     agreement: Agreement
     unscored: str = ""
 
@@ -220,6 +222,8 @@ class Comparison:
         """Why there's no F1, and how scores change."""
         if self.unscored:
             yield self.unscored
+        if self.f1 is not None:
+            yield f"F1 changes by {self.f1}."
         yield from self.agreement.notes()
 
 
@@ -248,8 +252,9 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> C
             f"F1 isn't shown: the corpus has entities of {', '.join(sorted(gold))}, and the "
             f"pipeline predicts {', '.join(sorted(labels)) or 'none'}."
         )
-    f_before, f_after = (score(arm).f if gold & labels else None for arm in arms)
-    return Comparison(f_before, f_after, compare_docs(zip(old, new, strict=True)), unscored)
+    counts = ([count(match(each.reference, each.predicted)) for each in arm] for arm in arms)
+    f1 = compare_counts(*counts) if gold & labels else None
+    return Comparison(f1, compare_docs(zip(old, new, strict=True)), unscored)
 
 
 def _entity_labels(nlp: Language) -> set[str]:

@@ -254,8 +254,8 @@ class Compressed(Result):
             self.predictions,
         )
         rows += [figure.cells() for figure in self.loads]
-        if scores and scores.f_before is not None and scores.f_after is not None:
-            f_scores = (f"{100 * f:.2f}" for f in (scores.f_before, scores.f_after))
+        if scores and scores.f1:
+            f_scores = (f"{100 * f:.2f}" for f in (scores.f1.before, scores.f1.after))
             rows.append(["F1 of entities", *f_scores, "", ""])
         yield Table("Before and after", ("", "before", "after", "gain", "middle 80 %"), rows)
         if scores:

@@ -5,34 +5,27 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any, Optional, Union
 
 import spacy
-from markupsafe import Markup
-from spacy.cli.init_config import init_config as spacy_config
 from spacy.cli.package import has_build
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
-from spacy.vocab import Vocab
-from thinc.api import Config
 
 from ..common.files import replacing_folder, write_bytes, write_json
-from ..common.load import load_pipeline, naming_config, read_config
+from ..common.load import load_pipeline, read_config
 from ..common.outputs import check_apart, check_writable, folder_size, paths_in, spacy_command
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
 from ..common.templates import in_notebook, render
-from ..corpus.evaluation import predict, read_known_entities
-from ..corpus.read import model_examples, write_corpora
-from ..corpus.statistics import CorpusStats, corpus_stats
-from ..inspection.errors import errors
+from ..corpus.read import model_examples
+from ..inspection.errors import Errors, errors, shaded
 from ..ner.calibration import (
+    Bin,
+    Calibration,
     calibrate,
     compare,
     find_recognizer,
@@ -42,79 +35,32 @@ from ..ner.calibration import (
 from ..pipelines.compress import Precisions, write_compressed
 from ..pipelines.config import drop_removed_settings
 from ..pipelines.measure import tokens_per_second
-from .corpora import Corpus, Warnings, read_given
+from .advice import Advice, advise
+from .baseline import comparison_table, describe_difference, spacys_config
+from .corpora import Corpus
+from .curve import Curve, measure_curve
+from .folds import cross_validate
 from .loop import History
-from .loop import train as train_config
-from .options import Options
+from .plan import FitPlan, describe_settings, plan_fit
 from .report import (
+    MEGA,
     Arm,
     about_scores,
-    comparison_table,
     corpus_table,
-    describe_difference,
-    duration,
+    describe_training,
     headline,
     labels_table,
-    mistake_rows,
+    mistakes_table,
     percent,
     scores_table,
 )
-from .scores import (
-    SplitScores,
-    count_docs,
-    has_exclusive_labels,
-    score_entities,
-    score_folds,
-    score_texts,
-    text_mistakes,
-)
-from .settings import init_config
-from .splits import (
-    Split,
-    check_docs,
-    few_entities,
-    rare_labels,
-    split_docs,
-    split_folds,
-    unknown_documents,
-)
+from .run import score_splits, train_config, write_config, write_splits
+from .scores import SplitScores
+from .texts import TextMistakes, text_mistakes
 
-SPLITS = ("train", "dev", "test")
 MISTAKES = 50  # of each kind, in the report
 EXPLAINED = 20  # the most confident of them
 UNTRAINED = "No step was better than the untrained model. Train longer."
-_MEGA = 10**6
-
-
-@dataclass(frozen=True)
-class FitPlan(Result):
-    """What `fit` is going to do with a corpus.
-
-    options (Options): How.
-    split (Split): The docs of train, dev and test.
-    config (Config): The config to train.
-    stats (CorpusStats): The counts of the splits.
-    warnings (Warnings): What looks wrong in the corpus, with details.
-    reasons (Sequence[str]): Why the settings were chosen.
-    """
-
-    options: Options
-    split: Split = field(repr=False)
-    config: Config = field(repr=False)
-    name: str
-    stats: CorpusStats
-    warnings: Warnings
-    reasons: Sequence[str]
-
-    def tables(self) -> Iterator[Table]:
-        """The splits."""
-        yield corpus_table(self.stats)
-
-    def notes(self) -> Iterator[str]:
-        """The warnings, and the settings."""
-        for title, lines in self.warnings:
-            yield "\n".join((title, *lines))
-        yield f"Settings: {_summary(self.config)}"
 
 
 @dataclass(frozen=True)
@@ -126,7 +72,11 @@ class Fitted(Result):
     plan (FitPlan): The corpus, the options and the config.
     arms (Sequence[Arm]): Our pipeline, and spaCy's own with `baseline`, with scores by split.
     remarks (Sequence[str]): How training went, and what followed it.
-    mistakes (Markup): The mistakes on dev, as HTML.
+    mistakes (Union[Errors, TextMistakes]): The mistakes on dev.
+    advice (Sequence[Advice]): What to do next.
+    calibration (Optional[Calibration]): How right its probabilities are, on test or dev.
+    curve (Optional[Curve]): F1 by the amount of training data, with `curve`.
+    folds (Optional[Errors]): The mistakes on train and dev in cross-validation of a small corpus.
     wheel (Optional[Path]): The package, if there's one.
     """
 
@@ -135,7 +85,11 @@ class Fitted(Result):
     plan: FitPlan
     arms: Sequence[Arm]
     remarks: Sequence[str]
-    mistakes: Markup = field(repr=False)
+    mistakes: Union[Errors, TextMistakes] = field(repr=False)
+    advice: Sequence[Advice] = ()
+    calibration: Optional[Calibration] = None
+    curve: Optional[Curve] = None
+    folds: Optional[Errors] = field(default=None, repr=False)
     wheel: Optional[Path] = None
 
     @property
@@ -149,6 +103,8 @@ class Fitted(Result):
         yield replace(table, rows=[row for row in table.rows if not row[0].startswith("dev,")])
         if len(self.arms) > 1:
             yield comparison_table(self.arms)
+        if self.curve is not None:
+            yield from self.curve.tables()
 
     def notes(self) -> Iterator[str]:
         """How training went, and what the scores mean."""
@@ -156,14 +112,20 @@ class Fitted(Result):
         yield from about_scores(self.scores, self.plan.stats)
         if len(self.arms) > 1:
             yield describe_difference(self.arms)
+        yield from (f"Next: {advice}" for advice in self.advice)
 
     def to_json(self) -> dict[str, Any]:
-        """Return settings, scores, training, size and speed of each pipeline, by its name."""
+        """Return settings, scores, training, size and speed of each pipeline, by its name.
+
+        "advice" and "curve" are those of ours.
+        """
         arms = [
             replace(arm, scores={name: replace(s, counts=()) for name, s in arm.scores.items()})
             for arm in self.arms
         ]
-        return {arm.name: to_json(arm) for arm in arms}
+        named = {arm.name: to_json(arm) for arm in arms}
+        curve = self.curve and self.curve.to_json()
+        return {**named, "advice": to_json(self.advice), "curve": curve}
 
     def page(self) -> str:
         """Return the report, a complete HTML page."""
@@ -173,23 +135,36 @@ class Fitted(Result):
             "report.html",
             title=f"{plan.name}: {'texts' if plan.options.textcat else 'entities'}",
             about=f"spacy-multihash {metadata.version('spacy-multihash')}, spaCy "
-            f"{spacy.__version__}, {_summary(plan.config)}, language {plan.options.lang}",
+            f"{spacy.__version__}, {plan.settings}, language {plan.options.lang}",
+            result=self,
             headline=headline(arms[0]),
             scores=scores_table(self.scores),
             about_scores=about_scores(self.scores, plan.stats),
             comparison=comparison_table(arms) if len(arms) > 1 else None,
             difference=describe_difference(arms) if len(arms) > 1 else "",
-            curves={arm.name: [(i, 100 * f) for i, f in arm.history.curve] for arm in arms},
-            about_curve=f"F1 on dev by step of training. The best is {percent(best)}, at step "
+            training={a.name: [(i, 100 * f) for i, f in a.history.curve] for a in arms},
+            last_step=max(arm.history.curve[-1][0] for arm in arms),
+            about_training=f"F1 on dev by step of training. The best is {percent(best)}, at step "
             f"{step:,} of {arms[0].history.step:,}.",
-            notes=self.remarks,
             labels=labels_table(self.scores, plan.stats),
             corpus=corpus_table(plan.stats),
-            warnings=plan.warnings,
-            reasons=plan.reasons,
-            commands=self.next_commands(),
-            mistakes=self.mistakes,
+            bins=self.bins,
+            limit=MISTAKES,
+            wrong_texts=mistakes_table(self.mistakes, MISTAKES),
+            matrix=shaded(self.mistakes.confusion),
         )
+
+    @property
+    def bins(self) -> Mapping[str, Sequence[Bin]]:
+        """The share of predictions that is right, by their probability."""
+        if isinstance(self.mistakes, TextMistakes):
+            return {"on dev": self.mistakes.bins}
+        if self.calibration is None:
+            return {}
+        return {
+            "calibrated": self.calibration.bins_after,
+            "before": self.calibration.bins_before,
+        }
 
     def _repr_html_(self) -> str:
         return in_notebook(self.page())
@@ -273,133 +248,6 @@ def check_output(output: Path, inputs: Sequence[Union[str, Path]], *, force: boo
     check_writable(output.resolve().parent, "--output")
 
 
-# The corpus and the config
-
-
-def plan_fit(
-    train: Corpus,
-    dev: Optional[Corpus] = None,
-    test: Optional[Corpus] = None,
-    **options: Any,  # noqa: ANN401
-) -> FitPlan:
-    """Read and split a corpus, look for mistakes in it, and choose settings, without training.
-
-    The arguments are those of `fit`.
-    """
-    how, vocab = Options(**options), Vocab()
-    if how.group is not None and dev is not None and test is not None:
-        raise ValueError("--group is for splitting. Leave it out, or give no --dev or --test.")
-    given = {
-        name: read_given(corpus, name, how, vocab)
-        for name, corpus in (("train", train), ("dev", dev), ("test", test))
-        if corpus is not None
-    }
-    docs = {name: corpus.docs for name, corpus in given.items()}
-    names = {name: corpus.name for name, corpus in given.items()}
-    split = split_docs(docs, how, given["train"].groups, names["train"])
-    check_docs(split.docs, names, how)
-    with TemporaryDirectory() as folder:
-        paths = write_splits(Path(folder), split.docs)
-        stats = corpus_stats(*paths.values(), lang=how.lang)
-        config, reasons = _choose_config(how, paths)
-    titles = [*stats.warnings(), *rare_labels(stats)]
-    if not how.textcat:
-        titles += [*few_entities(stats), *unknown_documents(stats, split.by)]
-    warnings = [*chain(*(corpus.warnings for corpus in given.values()))]
-    warnings += [(title, ()) for title in titles]
-    config = complete_config(config, how.settings, how.seed)
-    return FitPlan(how, split, config, Path(names["train"]).name, stats, warnings, reasons)
-
-
-def write_splits(folder: Path, docs: Mapping[str, Sequence[Doc]]) -> dict[str, Path]:
-    """Write corpora as FOLDER/NAME.spacy, and return their paths."""
-    write_corpora(folder, {name: DocBin(docs=of_split) for name, of_split in docs.items()})
-    return {name: folder / f"{name}.spacy" for name in docs}
-
-
-def _choose_config(options: Options, paths: Mapping[str, Path]) -> tuple[Config, list[str]]:
-    """Choose the settings for corpora, and give the reasons."""
-    if not options.textcat:
-        chosen = init_config(
-            "ner",
-            options.lang,
-            train=paths["train"],
-            dev=paths["dev"],
-            vectors=options.vectors,
-            max_size=options.max_size,
-        )
-        return chosen.config, [*chosen.reasons]
-    docs = DocBin().from_disk(paths["train"]).get_docs(Vocab())
-    is_exclusive = has_exclusive_labels(doc.cats for doc in docs)
-    kind: Any = "textcat" if is_exclusive else "textcat_multilabel"
-    number = "one label" if is_exclusive else "any number of labels"
-    reasons = [f"{kind}: each text of train has {number}"]
-    if options.vectors is None:
-        reasons.append("TextCatBOW, spaCy's: as good on AG News as our n-grams, a third the size")
-    return init_config(kind, options.lang, vectors=options.vectors).config, reasons
-
-
-def complete_config(config: Config, settings: Mapping[str, Any], seed: int) -> Config:
-    """Set the seed and other settings. Raises ValueError for settings that there aren't."""
-    config["system"]["seed"] = seed
-    names = list(_names(config))
-    for name in settings:
-        if name not in names:
-            near = [f" Did you mean --{other}?" for other in get_close_matches(name, names, 1)]
-            raise ValueError(f"There's no option or setting --{name}.{''.join(near)}")
-    text = config.to_str(interpolate=False)
-    config = Config().from_str(text, interpolate=False, overrides=dict(settings))
-    training = config.interpolate()["training"]
-    if 0 < training["max_steps"] < training["eval_frequency"]:  # the last step would go unscored
-        config["training"]["eval_frequency"] = training["max_steps"]
-    return config
-
-
-def _names(section: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Yield the names of all sections and settings, such as training.seed."""
-    for name, value in section.items():
-        yield f"{prefix}{name}"
-        if isinstance(value, dict):
-            yield from _names(value, f"{prefix}{name}.")
-
-
-def _summary(config: Config) -> str:
-    """Say in a line what was chosen."""
-    if "textcat" in config["components"]:
-        return describe_settings(config)["model"]
-    embed = config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
-    return f"{embed['@architectures'].split('.')[1]} of {', '.join(embed['attrs'])}"
-
-
-def describe_settings(config: Config) -> dict[str, str]:
-    """Name the settings of a config that matter in a comparison."""
-    config = config.interpolate()
-    names = [name for name in config["nlp"]["pipeline"] if name != "tok2vec"]
-    components = [config["components"][name] for name in names]
-    architectures = dict.fromkeys(
-        section["@architectures"].split(".")[1]
-        for section in _sections(config["components"])
-        if "attrs" in section or ".TextCat" in section.get("@architectures", "")
-    )
-    patience = config["training"]["patience"]
-    return {
-        "model": ", ".join([*(component["factory"] for component in components), *architectures]),
-        "static vectors": config["paths"]["vectors"] or "none",
-        "patience": f"{patience:,} steps" if patience else "none",
-    }
-
-
-def _sections(config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a section and all that are in it, the outer ones first."""
-    yield config
-    for section in config.values():
-        if isinstance(section, dict):
-            yield from _sections(section)
-
-
-# Training
-
-
 def fit_plan(
     plan: FitPlan, *, output: Union[str, Path, None] = None, progress: Progress = no_progress
 ) -> Fitted:
@@ -413,45 +261,28 @@ def fit_plan(
             folder.mkdir()
         paths = write_splits(folder / "corpus", plan.split.docs)
         final = (target or folder) / "corpus"
-        _write_config(folder / "config.cfg", plan.config, final, plan.reasons)
-        history = _train(folder / "config.cfg", folder / "model", paths, progress)
-        remarks = [_describe_training("Trained", history)]
+        write_config(folder / "config.cfg", plan.config, final, plan.reasons)
+        history = train_config(folder / "config.cfg", folder / "model", paths, progress)
+        remarks = [describe_training("Trained", history)]
         if history.best[0] == 0:
             remarks.append(UNTRAINED)
-        remarks += _finish(plan, folder, paths, final)
+        calibration, said = _finish(plan, folder, paths, final)
+        remarks += said
         trained = {"ours": (folder, plan.config, history)}
         if options.baseline:
             config = spacys_config(plan)
             where = folder / "baseline"
-            _write_config(where / "config.cfg", config, final, ["spacy init config"])
-            of_spacy = _train(where / "config.cfg", where / "model", paths, progress)
-            remarks.append(_describe_training("Trained spaCy's", of_spacy))
+            write_config(where / "config.cfg", config, final, ["spacy init config"])
+            of_spacy = train_config(where / "config.cfg", where / "model", paths, progress)
+            remarks.append(describe_training("Trained spaCy's", of_spacy))
             trained["spaCy"] = (where, config, of_spacy)
-        pipelines = [load_pipeline(where / "model") for where, _, _ in trained.values()]
-        texts = [doc.text for doc in plan.split.docs["dev"]]
-        if options.textcat:
-            speeds = tokens_per_second(pipelines, texts)
-        else:
-            *speeds, without = tokens_per_second(
-                [*pipelines, _without_probabilities(folder / "model")], texts
-            )
-            remarks.append(_describe_probabilities(pipelines[0], speeds[0], without))
-        arms = [
-            Arm(
-                name,
-                describe_settings(config),
-                _score(plan, nlp, paths),
-                of_arm,
-                folder_size(where / "model"),
-                speed,
-            )
-            for (name, (where, config, of_arm)), nlp, speed in zip(
-                trained.items(), pipelines, speeds, strict=True
-            )
-        ]
-        arms[0] = _cross_validated(plan, arms[0], progress)
-        mistakes = _mistakes(plan, pipelines[0], paths)
-        fitted = Fitted(pipelines[0], target, plan, arms, remarks, mistakes)
+        arms, nlp = _score(plan, trained, paths)
+        if not options.textcat:
+            remarks.append(_describe_probabilities(nlp, plan, folder / "model"))
+        fitted = _look_closer(
+            plan, Fitted(nlp, target, plan, arms, remarks, _mistakes(plan, nlp, paths)), progress
+        )
+        fitted = replace(fitted, calibration=calibration)
         if options.package is not None:
             wheel = _make_package(folder, options.package, options.code)
             fitted = replace(fitted, wheel=None if target is None else target / wheel)
@@ -461,53 +292,15 @@ def fit_plan(
     return fitted
 
 
-def _write_config(path: Path, config: Config, corpus: Path, reasons: Sequence[str]) -> None:
-    """Write a config for the corpora in a folder, with reasons as comments."""
-    config["paths"].update({name: str(corpus / f"{name}.spacy") for name in ("train", "dev")})
-    header = "".join(f"# {line}\n" for line in reasons)
-    write_bytes(path, f"{header}\n{config.to_str(interpolate=False)}\n".encode())
-
-
-def _train(path: Path, model: Path, corpora: Mapping[str, Path], progress: Progress) -> History:
-    paths = {f"paths.{name}": str(corpora[name]) for name in ("train", "dev")}
-    with naming_config(path):
-        return train_config(read_config(path, paths), model, progress)
-
-
-def _describe_training(what: str, history: History) -> str:
-    step, score = history.best
-    stopped = ", and was interrupted" if history.interrupted else ""
-    return (
-        f"{what} {history.step:,} steps in {duration(history.seconds)}{stopped}: F1 "
-        f"{percent(score)} on dev at step {step:,}"
-    )
-
-
-def spacys_config(plan: FitPlan) -> Config:
-    """Return spaCy's own config, with the same static vectors, tokenizer and limits of training."""
-    options, ours = plan.options, plan.config
-    vectors = ours["paths"]["vectors"]
-    kind = ours["components"]["textcat"]["factory"] if options.textcat else "ner"
-    # spaCy's classifier for efficiency has no place for vectors.
-    optimize = "accuracy" if vectors and options.textcat else "efficiency"
-    config = spacy_config(
-        lang=options.lang, pipeline=[kind], optimize=optimize, gpu=False, silent=True
-    )
-    if vectors:
-        config["paths"]["vectors"] = vectors
-        config["components"]["tok2vec"]["model"]["embed"]["include_static_vectors"] = True
-    config["training"]["score_weights"] = ours["training"]["score_weights"]
-    kept = ("nlp.tokenizer.", "training.max_", "training.eval_")
-    settings = {name: value for name, value in options.settings.items() if name.startswith(kept)}
-    return complete_config(config, settings, options.seed)
-
-
-def _finish(plan: FitPlan, folder: Path, paths: Mapping[str, Path], corpus: Path) -> list[str]:
+def _finish(
+    plan: FitPlan, folder: Path, paths: Mapping[str, Path], corpus: Path
+) -> tuple[Optional[Calibration], list[str]]:
     """Calibrate the pipeline, compress it if that's wanted, and describe both."""
-    model, notes = folder / "model", list[str]()
+    model, notes, calibration = folder / "model", list[str](), None
     nlp = load_pipeline(model)
     if not plan.options.textcat:
-        notes.append(_calibrate(nlp, paths))
+        calibration, said = _calibrate(nlp, paths)
+        notes.append(said)
     size = folder_size(model)
     with replacing_folder(model) as new:
         if plan.options.compress:
@@ -520,11 +313,11 @@ def _finish(plan: FitPlan, folder: Path, paths: Mapping[str, Path], corpus: Path
         config.to_disk(new / "config.cfg", interpolate=False)
     if plan.options.compress:
         small = folder_size(model)
-        notes.append(f"Compressed from {size / _MEGA:,.1f} to {small / _MEGA:,.1f} MB")
-    return notes
+        notes.append(f"Compressed from {size / MEGA:,.1f} to {small / MEGA:,.1f} MB")
+    return calibration, notes
 
 
-def _calibrate(nlp: Language, paths: Mapping[str, Path]) -> str:
+def _calibrate(nlp: Language, paths: Mapping[str, Path]) -> tuple[Optional[Calibration], str]:
     """Calibrate a pipeline on dev, and tell how far off its probabilities are.
 
     Probabilities are on in any case, so that the pipeline serves them.
@@ -533,103 +326,89 @@ def _calibrate(nlp: Language, paths: Mapping[str, Path]) -> str:
     try:
         calibration = calibrate(nlp, paths["dev"])
     except ValueError as error:  # such as if all entities are right
-        return str(error)
-    name = calibration.component
+        return None, str(error)
     where, measured = "dev", calibration
     if "test" in paths:  # dev chose the temperature, so its error is too low
         with suppress(ValueError):  # no entities are found on test
-            judged = judge_entities(nlp, name, list(model_examples(nlp, paths["test"])))
+            examples = list(model_examples(nlp, paths["test"]))
+            judged = judge_entities(nlp, calibration.component, examples)
+            judged = judged._replace(former=calibration.former)
             where, measured = "test", compare(judged, calibration.temperature)
-    return (
+    return measured, (
         f"Calibrated on dev (temperature {calibration.temperature:.2f}): on {where}, probabilities "
         f"are off by {percent(measured.after.error)} points on average, "
         f"{percent(measured.before.error)} before"
     )
 
 
-def _without_probabilities(model: Path) -> Language:
-    """Load a pipeline that gives no probabilities."""
-    nlp = load_pipeline(model)
-    recognizer: Any = nlp.get_pipe(find_recognizer(nlp))
-    recognizer.spans_key = None
-    return nlp
+def _score(
+    plan: FitPlan,
+    trained: Mapping[str, tuple[Path, Any, History]],
+    paths: Mapping[str, Path],
+) -> tuple[list[Arm], Language]:
+    """Score all pipelines, and measure their speed in turns. Also return the first one."""
+    pipelines = [load_pipeline(folder / "model") for folder, _, _ in trained.values()]
+    speeds = tokens_per_second(pipelines, [doc.text for doc in plan.split.docs["dev"]])
+    arms = [
+        Arm(
+            name,
+            describe_settings(config),
+            score_splits(plan, nlp, paths, ("dev", "test")),
+            history,
+            folder_size(folder / "model"),
+            speed,
+        )
+        for (name, (folder, config, history)), nlp, speed in zip(
+            trained.items(), pipelines, speeds, strict=True
+        )
+    ]
+    return arms, pipelines[0]
 
 
-def _describe_probabilities(nlp: Language, speed: float, without: float) -> str:
+def _describe_probabilities(nlp: Language, plan: FitPlan, model: Path) -> str:
     """Say where probabilities are, and what they cost."""
-    name = find_recognizer(nlp)
+    name, other = find_recognizer(nlp), load_pipeline(model)
     recognizer: Any = nlp.get_pipe(name)
+    without: Any = other.get_pipe(name)
+    without.spans_key = None
+    speeds = tokens_per_second([nlp, other], [doc.text for doc in plan.split.docs["dev"]])
     return (
         f'Probabilities are on: doc.spans["{recognizer.spans_key}"] has the entities, and their '
-        f"scores. The pipeline annotates {speed:,.0f} tokens a second with them, {without:,.0f} "
-        f"without: spacy.load(MODEL, config={{'components.{name}.spans_key': None}})"
+        f"scores. The pipeline annotates {speeds[0]:,.0f} tokens a second with them, "
+        f"{speeds[1]:,.0f} without: spacy.load(MODEL, config={{'components.{name}.spans_key': "
+        "None})"
     )
 
 
-# The scores
-
-
-def _score(plan: FitPlan, nlp: Language, paths: Mapping[str, Path]) -> dict[str, SplitScores]:
-    """Score a pipeline on dev, and on test if it exists."""
-    splits = [name for name in SPLITS[1:] if name in paths]
-    examples = {name: list(model_examples(nlp, paths[name])) for name in splits}
+def _mistakes(
+    plan: FitPlan, nlp: Language, paths: Mapping[str, Path]
+) -> Union[Errors, TextMistakes]:
+    """Find the mistakes on dev: test is for the score alone."""
     if plan.options.textcat:
-        return {name: score_texts(nlp, of_split) for name, of_split in examples.items()}
-    in_train = read_known_entities(paths["train"], nlp.vocab)
-    split = plan.split
-    return {
-        name: score_entities(
-            nlp,
-            of_split,
-            in_train,
-            regions=split.regions.get(name, ()),
-            by=split.by,
-            repeats=plan.stats.repeats if name in split.regions else None,
-        )
-        for name, of_split in examples.items()
-    }
+        return text_mistakes(nlp, list(model_examples(nlp, paths["dev"])))
+    dev, in_train = (plan.split.docs[name] for name in ("dev", "train"))
+    return errors(nlp, dev, train=in_train, explained=EXPLAINED)
 
 
-def _cross_validated(plan: FitPlan, ours: Arm, progress: Progress) -> Arm:
-    """Replace the scores to expect on new texts by those of cross-validation, for small corpora."""
-    split = plan.split
-    if not (split.groups and plan.options.cross_validate):
-        return ours
-    in_order = dict[int, Doc]()
-    for name, places in split.places.items():
-        in_order |= zip(places, split.docs[name], strict=True)
-    docs = [in_order[i] for i in range(len(in_order))]
-    folds = split_folds(docs, split.groups, split.by, plan.options.seed)
-    counts, of_docs = list[list[list[int]]](), list[int]()
-    for of_fold, regions in progress(folds, desc="Cross-validation", unit=" folds"):
-        counts += _count_fold(plan, of_fold)
-        of_docs += regions
-    scores = {**ours.scores, "test": score_folds(ours.scores["test"], counts, of_docs)}
-    return replace(ours, scores=scores) if counts else ours
-
-
-def _count_fold(plan: FitPlan, docs: Mapping[str, list[Doc]]) -> list[list[list[int]]]:
-    """Train on a fold with the plan's settings, and count the entities of its test docs."""
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        paths = write_splits(folder, docs)
-        config = plan.config.copy()
-        config["paths"].update({name: str(paths[name]) for name in ("train", "dev")})
-        train_config(config, folder / "model")
-        nlp = load_pipeline(folder / "model")
-        examples = list(model_examples(nlp, paths["test"]))
-        predict(nlp, examples)
-        return count_docs(examples, read_known_entities(paths["train"], nlp.vocab))
-
-
-def _mistakes(plan: FitPlan, nlp: Language, paths: Mapping[str, Path]) -> Markup:
-    """Show the mistakes on dev: test is for the score alone."""
-    if not plan.options.textcat:
-        dev, in_train = (plan.split.docs[name] for name in ("dev", "train"))
-        return errors(nlp, dev, train=in_train, explained=EXPLAINED).fragment(MISTAKES)
-    wrong = text_mistakes(nlp, list(model_examples(nlp, paths["dev"])))
-    table = Table("", ("sure", "predicted", "gold", "text"), mistake_rows(wrong[:MISTAKES]), "rlll")
-    return render("text_mistakes.html", table=table, number=len(wrong))
+def _look_closer(plan: FitPlan, fitted: Fitted, progress: Progress) -> Fitted:
+    """Add what more trainings show, cross-validation and the curve, and what to do next."""
+    options, arm, folds, curve = plan.options, fitted.arms[0], None, None
+    if options.curve:
+        curve = measure_curve(plan, arm.scores, progress)
+    if options.cross_validate and plan.split.is_for_folds:
+        recognizer: Any = fitted.nlp.get_pipe(find_recognizer(fitted.nlp))
+        done = cross_validate(plan, arm.scores["test"], recognizer.temperature, progress)
+        if done is not None:
+            scores, folds = done
+            arm = replace(arm, scores={**arm.scores, "test": scores})
+    advice = advise(
+        plan,
+        arm.scores,
+        folds or fitted.mistakes,
+        where="train and dev, in cross-validation" if folds else "dev",
+        curve=curve,
+    )
+    return replace(fitted, arms=[arm, *fitted.arms[1:]], folds=folds, curve=curve, advice=advice)
 
 
 def _make_package(folder: Path, name: str, code: Optional[Path]) -> Path:

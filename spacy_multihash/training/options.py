@@ -15,27 +15,29 @@ from .settings import MAX_SIZE, parse_size
 class Options:
     """The options of `fit`.
 
-    lang (str): The language, such as "en", or "xx" for any.
-    textcat (bool): Classify texts. False: find entities.
+    lang (str): Language, such as en, or xx for any.
+    textcat (bool): Classify texts. Default: find entities.
     vectors (Optional[str]): Static vectors: a package, or a pipeline's path. For entities, they're
         used if they have most words.
-    max_size (Optional[str]): The most parameters of the embedding's tables, such as 500K or 5M.
+    max_size (Optional[str]): Maximum parameters of the embedding's tables, such as 500K or 5M.
+        Default: 10M.
     group (Optional[str]): What names the document of a text, so that its texts stay together: a key
         of JSON or of doc.user_data, a column of CSV, the number of a column or the key of comments
-        of CoNLL. None: the usual keys.
+        of CoNLL. Default: keys such as doc_id, and comments such as newdoc.
     seed (int): Seed of the split and the training.
     baseline (bool): Also train spaCy's own config with the same vectors, to compare.
-    cross_validate (bool): Score a small corpus by cross-validation, with five more trainings, if
-        dev and test are split off it.
+    cross_validate (bool): Without a dev and a test set, score a corpus of at most 50,000 tokens by
+        cross-validation, with five more trainings.
+    curve (bool): Also train on 25, 50 and 75 % of train, to tell whether more data would help.
     compress (bool): Make the files of the pipeline small.
     package (Optional[str]): Also build a wheel of this name, such as my_ner, that pip installs.
-    code (Optional[Path]): Python file with the registered functions that the settings name.
+    code (Optional[Path]): Python file with registered functions to import.
     settings (Mapping[str, Any]): Other settings of the config, such as {"training.max_steps": 100}.
 
     Raises ValueError for options that don't apply.
     """
 
-    lang: str
+    lang: str = field(metadata={"names": ("-l",)})
     textcat: bool = False
     vectors: Optional[str] = None
     max_size: Optional[str] = None
@@ -43,10 +45,11 @@ class Options:
     seed: int = 0
     baseline: bool = False
     cross_validate: bool = True
+    curve: bool = False
     compress: bool = False
     package: Optional[str] = None
-    code: Optional[Path] = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    code: Optional[Path] = field(default=None, metadata={"names": ("-c",)})
+    settings: Mapping[str, Any] = field(default_factory=dict, metadata={"option": False})
 
     def __post_init__(self) -> None:
         """Check early what would fail at the end."""

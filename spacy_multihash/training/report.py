@@ -8,11 +8,13 @@ from typing import Optional
 
 from ..common.result import Table
 from ..corpus.evaluation import Scores
+from ..corpus.intervals import Interval
 from ..corpus.statistics import CorpusStats, SplitStats
 from .loop import History
-from .scores import SplitScores, TextMistake, difference_interval
+from .scores import SplitScores
+from .texts import TextMistakes
 
-_MEGA = 10**6
+MEGA = 10**6
 PARTS = (
     "An entity that the model made up counts against both parts, so both can be lower than the "
     "total."
@@ -63,17 +65,15 @@ def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
                     name,
                     f"{of_part.entities:,}",
                     *(percent(value) for value in (of_part.p, of_part.r, of_part.f)),
-                    _interval(of_split) if name == with_interval else "",
+                    format_interval(of_split.interval) if name == with_interval else "",
                 )
             )
     return rows
 
 
-def _interval(scores: SplitScores) -> str:
-    return " to ".join(map(percent, scores.interval)) if scores.interval else "-"
-
-
-SCORES_HEADER = ("", "gold", "P", "R", "F1", "95 % interval")
+def format_interval(interval: Optional[Interval]) -> str:
+    """Format an interval of scores, 0 to 1, in percent."""
+    return " to ".join(map(percent, interval)) if interval else "-"
 
 
 def headline(ours: Arm) -> dict[str, str]:
@@ -82,24 +82,37 @@ def headline(ours: Arm) -> dict[str, str]:
     of_split = ours.scores[split]
     return {
         f"F1 on {NEW_TEXTS if of_split.expected else split}": f"{percent(of_split.best.f)} "
-        f"({_interval(of_split)})",
-        "size": f"{ours.bytes / _MEGA:,.1f} MB",
+        f"({format_interval(of_split.interval)})",
+        "size": f"{ours.bytes / MEGA:,.1f} MB",
         "speed": f"{ours.speed:,.0f} tokens/s",
         "training": duration(ours.history.seconds),
     }
 
 
-def mistake_rows(mistakes: Sequence[TextMistake]) -> list[tuple[str, ...]]:
+def mistakes_table(mistakes: object, limit: int) -> Optional[Table]:
     """List texts with wrong labels: how sure the model is, predicted and gold labels, the text."""
-    return [
+    if not isinstance(mistakes, TextMistakes):
+        return None
+    rows = [
         (
             percent(mistake.confidence),
             ", ".join(mistake.found) or "-",
             ", ".join(mistake.gold) or "-",
             shorten(mistake.text, _TEXT_LENGTH, placeholder=" …"),
         )
-        for mistake in mistakes
+        for mistake in mistakes.mistakes[:limit]
     ]
+    return Table("Mistakes", ("sure, in %", "predicted", "gold", "text"), rows, "rlll")
+
+
+def describe_training(what: str, history: History) -> str:
+    """Say how a training went."""
+    step, score = history.best
+    stopped = ", and was interrupted" if history.interrupted else ""
+    return (
+        f"{what} {history.step:,} steps in {duration(history.seconds)}{stopped}: F1 "
+        f"{percent(score)} on dev at step {step:,}"
+    )
 
 
 def duration(seconds: float) -> str:
@@ -165,45 +178,9 @@ def about_scores(scores: Mapping[str, SplitScores], stats: CorpusStats) -> list[
 
 def scores_table(scores: Mapping[str, SplitScores]) -> Table:
     """Show the scores of each split and part."""
-    return Table("Scores", SCORES_HEADER, score_rows(scores))
-
-
-def comparison_table(arms: Sequence[Arm]) -> Table:
-    """Show a column for each pipeline, with its settings and its results."""
-    settings = {name: [arm.settings[name] for arm in arms] for name in arms[0].settings}
-    split = best_split(arms[0].scores)
-    scores = [arm.scores[split] for arm in arms]
-    rows = {
-        **settings,
-        "training steps": [f"{arm.history.step:,}" for arm in arms],
-        "training": [duration(arm.history.seconds) for arm in arms],
-        f"F1 on {split}": [percent(of_arm.parts["all"].f) for of_arm in scores],
-        "MB": [f"{arm.bytes / _MEGA:,.1f}" for arm in arms],
-        "tokens/s": [f"{arm.speed:,.0f}" for arm in arms],
-    }
-    body = [[name, *values] for name, values in rows.items()]
-    return Table("Beside spaCy's own", ("", *(arm.name for arm in arms)), body)
-
-
-def describe_difference(arms: Sequence[Arm]) -> str:
-    """Say by how much F1 differs, with its interval, and whether that's a win."""
-    split = best_split(arms[0].scores)
-    ours, theirs = (arm.scores[split] for arm in arms)
-    points = 100 * ((ours.parts["all"].f or 0) - (theirs.parts["all"].f or 0))
-    interval = difference_interval(ours.counts, theirs.counts)
-    if interval is None:
-        return f"F1 of ours minus spaCy's: {points:+.1f} points. There's no interval, so no win."
-    low, high = (100 * bound for bound in interval)
-    verdict = "no win, as the interval contains 0"
-    if low > 0:
-        verdict = "a win for ours"
-    elif high < 0:
-        verdict = "a win for spaCy's"
-    return (
-        f"F1 of ours minus spaCy's: {points:+.1f} points, 95 % interval {low:+.1f} to {high:+.1f} "
-        f"(both on the same samples of {ours.units:,} {ours.unit} of {split}). That's {verdict}. "
-        "With another --seed, both trainings differ."
-    )
+    what = "labels" if scores["dev"].unit == "texts" else "entities"
+    header = ("", what, "precision", "recall", "F1", "95 % interval")
+    return Table("Scores", header, score_rows(scores))
 
 
 def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Table:
@@ -214,9 +191,9 @@ def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Table
     rows = []
     for label in sorted({*per_label, *in_train}, key=lambda name: (-in_train[name], name)):
         of_label = per_label.get(label, Scores(0))
-        values = map(percent, (of_label.p, of_label.r, of_label.f))
-        rows.append((label, f"{in_train[label]:,}", f"{of_label.entities:,}", *values))
-    return Table("Labels", ("", "in train", f"in {split}", "P", "R", "F1"), rows)
+        values = map(percent, (of_label.f, of_label.p, of_label.r))
+        rows.append((label, *values, f"{in_train[label]:,}", f"{of_label.entities:,}"))
+    return Table("Labels", ("", "F1", "precision", "recall", "in train", f"in {split}"), rows)
 
 
 def labels_of(split: SplitStats) -> Mapping[str, int]:
@@ -226,11 +203,12 @@ def labels_of(split: SplitStats) -> Mapping[str, int]:
 
 def corpus_table(stats: CorpusStats) -> Table:
     """Show the size of each split, and the share of its entities that are in train."""
-    what = "entities" if stats.splits["train"].labels else "labels"
+    what = ["entities", "% seen in train"] if stats.splits["train"].labels else ["labels"]
     rows = []
     for name, split in stats.splits.items():
         seen = stats.seen.get(name)
-        share = percent(seen.seen_share) if seen and split.labels else ""
+        share = percent(seen.seen_share) if seen else ""
         labelled = sum(labels_of(split).values())
-        rows.append((name, f"{split.docs:,}", f"{split.tokens:,}", f"{labelled:,}", share))
-    return Table("Corpus", ("", "documents", "tokens", what, "% seen in train"), rows)
+        row = (name, f"{split.docs:,}", f"{split.tokens:,}", f"{labelled:,}", share)
+        rows.append(row[: 3 + len(what)])
+    return Table("Corpus", ("", "documents", "tokens", *what), rows)

@@ -1,37 +1,29 @@
 """Scores of a trained pipeline, with intervals, and its size."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Optional, Union
+from typing import Optional
 
 import numpy
-from spacy.language import Language
-from spacy.scorer import PRFScore
-from spacy.tokens import Doc, Span
+from spacy.tokens import Span
 from spacy.training import Example
 
 from ..corpus.evaluation import (
     KnownEntities,
     Scores,
-    annotate,
-    predict,
     score,
     score_parts,
 )
-from ..corpus.read import text_labels
+from ..corpus.intervals import SAMPLES, Counts, Interval, draw, f1, f1_interval, interval_of
 from ..corpus.spans import match
 from ..corpus.splits import FOLDS
 from ..corpus.statistics import Repeats
 
-# Bootstrap samples of an interval, and how many to draw at once.
-_SAMPLES, _SAMPLE_BATCH = 1000, 50
-_LEVELS, _Z = (2.5, 97.5), 1.96
 MIN_UNITS = 5  # regions, to draw samples of them
 # How far the share of entities of new texts that are in train is from that of distant parts: the
 # standard deviation of the ratio's logarithm (0.54 at 118 places of the four corpora that chose the
 # method, docs/results.md).
 _SHARE_DEVIATION = 0.5
-Counts = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class SplitScores:
     units (int): The number of units.
     parts (Mapping[str, Scores]): "all", and for entities "seen" and "unseen" in training, with the
         other part masked. Scores by label are in "all".
-    interval (Optional[tuple[float, float]]): Contains the F1 of all in 95 % of samples, or the F1
+    interval (Optional[Interval]): Contains the F1 of all in 95 % of samples, or the F1
         to expect on new texts if it's known.
     expected (Optional[Scores]): The scores to expect on new texts, as `expected_scores` or
         `score_folds` makes them.
@@ -54,7 +46,7 @@ class SplitScores:
     unit: str
     units: int
     parts: Mapping[str, Scores]
-    interval: Optional[tuple[float, float]]
+    interval: Optional[Interval]
     expected: Optional[Scores] = None
     counts: Sequence[Counts] = ()
     folds: int = 0
@@ -65,20 +57,6 @@ class SplitScores:
         return self.expected or self.parts["all"]
 
 
-def score_entities(
-    nlp: Language,
-    examples: Sequence[Example],
-    known: KnownEntities,
-    *,
-    regions: Sequence[int] = (),
-    by: Optional[str] = None,
-    repeats: Optional[Repeats] = None,
-) -> SplitScores:
-    """Annotate docs with a pipeline, and score the entities as `score_predicted` does."""
-    predict(nlp, examples)
-    return score_predicted(examples, known, regions=regions, by=by, repeats=repeats)
-
-
 def score_predicted(
     examples: Sequence[Example],
     known: KnownEntities,
@@ -87,7 +65,7 @@ def score_predicted(
     by: Optional[str] = None,
     repeats: Optional[Repeats] = None,
 ) -> SplitScores:
-    """Score predicted entities.
+    """Score the entities that a pipeline has predicted.
 
     regions (Sequence[int]): The region of each doc. The interval then draws regions, if there are
         enough, because entities of neighbouring sentences are right or wrong together.
@@ -152,7 +130,7 @@ def _measured_shares(counts: numpy.ndarray) -> numpy.ndarray:
 
 def expected_scores(
     counts: numpy.ndarray, distant: numpy.ndarray
-) -> tuple[Scores, Optional[tuple[float, float]]]:
+) -> tuple[Scores, Optional[Interval]]:
     """Expect scores on new texts, which share fewer entities with train than neighbours do.
 
     As many entities of new texts are in train as of its distant parts. So the entities in train and
@@ -164,28 +142,26 @@ def expected_scores(
         that aren't in train.
     distant (numpy.ndarray): The entities of each part of train that distant parts have as well, and
         all of its entities, (P, 2).
-    RETURNS (tuple[Scores, Optional[tuple[float, float]]]): The scores, and the interval of F1.
+    RETURNS (tuple[Scores, Optional[Interval]]): The scores, and the interval of F1.
     """
     share = distant[:, 0].sum() / distant[:, 1].sum()
     total = counts.sum(axis=0)
-    right, spurious, missed = _weighted(total, share)
-    f1 = float(_f1(right, spurious, missed))
+    weighted = _weighted(total, share)
+    right, spurious, missed = weighted
+    f = float(f1(weighted))
     scores = Scores(
         int(total[:, [0, 2]].sum()),
         float(right / max(right + spurious, 1e-9)),
         float(right / max(right + missed, 1e-9)),
-        f1,
+        f,
     )
     generator = numpy.random.default_rng(0)
-    drawn, parts = (
-        generator.multinomial(number, numpy.full(number, 1 / number), _SAMPLES)
-        for number in (len(counts), len(distant))
-    )
+    drawn, parts = (draw(len(each), SAMPLES, generator) for each in (counts, distant))
     seen, mentions = (parts @ distant).T
     shares = seen / numpy.maximum(mentions, 1)
-    shares = shares * numpy.exp(generator.normal(0, _SHARE_DEVIATION, _SAMPLES))
-    samples = _f1(*_weighted(numpy.tensordot(drawn, counts, 1), numpy.minimum(shares, 1)).T)
-    return scores, _interval(f1, samples, len(counts))
+    shares = shares * numpy.exp(generator.normal(0, _SHARE_DEVIATION, SAMPLES))
+    samples = f1(_weighted(numpy.tensordot(drawn, counts, 1), numpy.minimum(shares, 1)))
+    return scores, interval_of(f, samples, len(counts), 0)
 
 
 def _weighted(counts: numpy.ndarray, share: numpy.ndarray) -> numpy.ndarray:
@@ -194,10 +170,6 @@ def _weighted(counts: numpy.ndarray, share: numpy.ndarray) -> numpy.ndarray:
     wanted = numpy.stack([1 - share, share], axis=-1) * gold.sum(axis=-1, keepdims=True)
     weights = wanted / numpy.maximum(gold, 1)
     return (counts * weights[..., None]).sum(axis=-2)
-
-
-def _f1(right: numpy.ndarray, spurious: numpy.ndarray, missed: numpy.ndarray) -> numpy.ndarray:
-    return 2 * right / numpy.maximum(2 * right + spurious + missed, 1e-9)
 
 
 def count_sentences(example: Example, known: KnownEntities) -> numpy.ndarray:
@@ -219,132 +191,3 @@ def count_sentences(example: Example, known: KnownEntities) -> numpy.ndarray:
                 is_seen = known.has_seen(Span(doc, *entity.key))
                 counts[place, int(is_seen), column] += 1
     return counts
-
-
-def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:
-    """Annotate docs with a pipeline, and score the labels of texts."""
-    counts, labels = [], dict[str, PRFScore]()
-    for _, gold, found in _predict_labels(nlp, examples):
-        counts.append((len(gold & found), len(found - gold), len(gold - found)))
-        for label in gold | found:
-            labels.setdefault(label, PRFScore()).score_set(found & {label}, gold & {label})
-    per_label = {label: _scores(labels[label]) for label in sorted(labels)}
-    total = sum(labels.values(), PRFScore())
-    return SplitScores(
-        "texts",
-        len(counts),
-        {"all": _scores(total, per_label)},
-        f1_interval(counts),
-        counts=counts,
-    )
-
-
-class TextMistake(NamedTuple):
-    """A text with wrong labels, and the confidence in the most confident wrong label."""
-
-    confidence: float
-    gold: Sequence[str]
-    found: Sequence[str]
-    text: str
-
-
-def text_mistakes(nlp: Language, examples: Sequence[Example]) -> list[TextMistake]:
-    """List the texts with wrong labels, the most confident mistakes first."""
-    mistakes = []
-    for doc, gold, found in _predict_labels(nlp, examples):
-        if gold != found:
-            spurious = [doc.cats[label] for label in found - gold]
-            missed = [1 - doc.cats.get(label, 0.0) for label in gold - found]
-            mistakes.append(
-                TextMistake(max(spurious or missed), sorted(gold), sorted(found), doc.text)
-            )
-    return sorted(mistakes, key=lambda mistake: -mistake.confidence)
-
-
-def _predict_labels(
-    nlp: Language, examples: Sequence[Example]
-) -> Iterator[tuple[Doc, set[str], set[str]]]:
-    """Yield each doc of a pipeline, its gold labels, and its predicted labels.
-
-    Predicted labels have a score of 0.5 or more, or if each gold text has one label, the highest
-    score.
-    """
-    annotate(nlp, examples)
-    is_exclusive = has_exclusive_labels(example.reference.cats for example in examples)
-    for example in examples:
-        doc = example.predicted
-        found = text_labels(doc.cats)
-        if is_exclusive and doc.cats:
-            found = {max(doc.cats, key=doc.cats.__getitem__)}
-        elif not is_exclusive:  # labels without gold annotation are neither right nor wrong
-            found &= example.reference.cats.keys()
-        yield doc, text_labels(example.reference.cats), found
-
-
-def has_exclusive_labels(cats: Iterable[Mapping[str, float]]) -> bool:
-    """Return whether each text has one label."""
-    return all(len(text_labels(of_text)) == 1 for of_text in cats)
-
-
-def _scores(prf: PRFScore, per_label: Optional[Mapping[str, Scores]] = None) -> Scores:
-    gold = prf.tp + prf.fn
-    return Scores(gold, prf.precision, prf.recall, prf.fscore, per_label or {})
-
-
-def f1_interval(counts: Union[numpy.ndarray, Sequence[Counts]]) -> Optional[tuple[float, float]]:
-    """Return the range of F1 in 95 % of bootstrap samples of units (Efron 1979).
-
-    It tells where the F1 of all such units would be, so that it's made wider for few units. The F1
-    of another corpus as small as this one varies more. None if the range is a single value, as
-    for a perfect score.
-
-    counts (Sequence[Counts]): Right, spurious and missed entities of each unit, (U, 3).
-    """
-    array, number = numpy.asarray(counts), len(counts)
-    generator = numpy.random.default_rng(0)
-    f1 = []
-    for _ in range(_SAMPLES // _SAMPLE_BATCH):
-        drawn = generator.multinomial(number, numpy.full(number, 1 / number), _SAMPLE_BATCH)
-        f1.append(_f1(*(drawn @ array).T))
-    return _interval(float(_f1(*array.sum(axis=0))), numpy.concatenate(f1), number)
-
-
-def _interval(f1: float, samples: numpy.ndarray, units: int) -> Optional[tuple[float, float]]:
-    """Return the range of most samples around F1, wider if there are few units."""
-    if units < 2:
-        return None
-    low, high = numpy.clip(_range(f1, samples, units), 0, 1).tolist()
-    return (low, high) if low < high else None
-
-
-def _range(value: float, samples: numpy.ndarray, units: int) -> numpy.ndarray:
-    """Return the range of most samples around a value, low and high.
-
-    The variance of samples is too small by 1 / units, and Student's distribution replaces the
-    normal one (the first term of its expansion in degrees of freedom).
-    """
-    wider = numpy.sqrt(units / (units - 1)) * (1 + (_Z**2 + 1) / (4 * (units - 1)))
-    return value + wider * (numpy.percentile(samples, _LEVELS) - value)
-
-
-def difference_interval(
-    ours: Sequence[Counts], theirs: Sequence[Counts]
-) -> Optional[tuple[float, float]]:
-    """Return the range of the difference of two F1 in 95 % of samples, each of the same units.
-
-    None if the range is a single value, as for equal predictions.
-
-    ours, theirs (Sequence[Counts]): As in `f1_interval`, of the same units.
-    """
-    both, number = numpy.array([ours, theirs]), len(ours)  # (2, U, 3)
-    if number < 2:
-        return None
-    generator = numpy.random.default_rng(0)
-    drawn = [
-        generator.multinomial(number, numpy.full(number, 1 / number), _SAMPLE_BATCH)
-        for _ in range(_SAMPLES // _SAMPLE_BATCH)
-    ]
-    one, other = _f1(*numpy.moveaxis(numpy.concatenate(drawn) @ both, -1, 0))
-    measured = numpy.subtract(*_f1(*both.sum(axis=1).T))
-    low, high = _range(float(measured), one - other, number).tolist()
-    return (low, high) if low < high else None

@@ -254,8 +254,13 @@ def count_facts(read: Callable[[], Iterable[Doc]], vocab: Vocab) -> CorpusFacts:
     symbols = {name: len(table) for name, table in tables.items()}
     if not len(vocab.vectors):
         return CorpusFacts(tokens, symbols)
-    words = numpy.unique(numpy.concatenate([doc.to_array(vocab.vectors.attr) for doc in read()]))
-    return CorpusFacts(tokens, symbols, float(has_vectors(vocab.vectors, words).mean()))
+    return CorpusFacts(tokens, symbols, words_with_vector(read(), vocab))
+
+
+def words_with_vector(docs: Iterable[Doc], vocab: Vocab) -> float:
+    """Return the share of different words of docs that have a vector in their vocab."""
+    words = numpy.unique(numpy.concatenate([doc.to_array(vocab.vectors.attr) for doc in docs]))
+    return float(has_vectors(vocab.vectors, words).mean())
 
 
 def parse_size(text: str) -> int:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional
+from typing import Any, NamedTuple, Optional
 
 from spacy.tokens import Doc
 
@@ -12,11 +12,9 @@ from ..corpus.read import text_labels
 from ..corpus.splits import MIN_GROUPS, make_folds, split_related
 from ..corpus.statistics import CorpusStats
 from .options import Options
-from .report import labels_of
 
 SHARES = {(False, False): (0.75, 0.1, 0.15), (False, True): (0.9, 0.1)}  # by (has dev, has test)
 MIN_DOCS = 10  # to split
-FEW = 10  # entities of a label in train
 MIN_CALIBRATED = 100  # entities of dev
 MIN_FOLDED, MAX_FOLDED = 100, 50_000  # docs and tokens, to cross-validate
 
@@ -29,16 +27,31 @@ class Split:
     regions (Mapping[str, list[int]]): The region of each doc, for splits that come from regions.
     by (Optional[str]): What kept texts apart: the "groups" that the corpus names, their "order",
         the names in them ("words"), or "chance". None: the splits were given.
-    groups (Sequence[int]): The group of each doc of the corpus, in its order, to cross-validate.
-        Empty if it's too small or too large for that, or has no regions.
+    groups (Sequence[Any]): The group of each doc of the corpus, in its order: its document,
+        its related docs, or itself. Empty if nothing is known of documents.
     places (Mapping[str, list[int]]): The places of each split's docs in the corpus.
     """
 
     docs: Mapping[str, list[Doc]]
     regions: Mapping[str, list[int]]
     by: Optional[str]
-    groups: Sequence[int] = ()
+    groups: Sequence[Any] = ()
     places: Mapping[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def corpus(self) -> list[Doc]:
+        """The docs that were split, in the order of the corpus."""
+        in_order = dict[int, Doc]()
+        for name, places in self.places.items():
+            in_order |= zip(places, self.docs[name], strict=True)
+        return [in_order[i] for i in range(len(in_order))]
+
+    @property
+    def is_for_folds(self) -> bool:
+        """Whether the corpus has regions, and the right size to cross-validate it."""
+        tokens = sum(map(len, self.corpus))
+        is_split = self.places.keys() == {"train", "dev", "test"} and bool(self.regions)
+        return is_split and len(self.corpus) >= MIN_FOLDED and tokens <= MAX_FOLDED
 
 
 def split_docs(
@@ -60,7 +73,7 @@ def split_docs(
     """
     shares = SHARES.get(("dev" in docs, "test" in docs))
     if shares is None:
-        return Split(dict(docs), {}, None)
+        return Split(dict(docs), {}, None, groups, {"train": [*range(len(docs["train"]))]})
     items = docs["train"]
     number = len(items)
     if number < MIN_DOCS:
@@ -86,9 +99,7 @@ def split_docs(
             "texts, or leave --group out."
         )
     made = {name: [items[i] for i in places] for name, places in parts.places.items()}
-    is_small = number >= MIN_FOLDED and sum(map(len, items)) <= MAX_FOLDED
-    groups_of_docs = parts.groups if is_small and "test" in made and "dev" in made else ()
-    return Split({**docs, **made}, parts.regions, parts.by, groups_of_docs, parts.places)
+    return Split({**docs, **made}, parts.regions, parts.by, parts.groups or groups, parts.places)
 
 
 def names_in(doc: Doc) -> list[str]:
@@ -96,23 +107,25 @@ def names_in(doc: Doc) -> list[str]:
     return [text for ent in doc.ents for text in (f"{ent.text} ", *(token.text for token in ent))]
 
 
-def split_folds(
-    docs: Sequence[Doc], groups: Sequence[int], by: Optional[str], seed: int
-) -> list[tuple[dict[str, list[Doc]], list[int]]]:
-    """Split a corpus five times, to cross-validate.
+class Fold(NamedTuple):
+    """A fold: the docs of each split, and the places and regions of the test docs."""
 
-    docs (Sequence[Doc]): The docs, in the order of the corpus.
-    groups, by: As `Split` has them.
-    RETURNS (list[tuple[dict[str, list[Doc]], list[int]]]): The docs of each split, and the regions
-        of the test docs, for each fold. Folds without entities in a split are left out.
-    """
+    docs: Mapping[str, list[Doc]]
+    places: Sequence[int]
+    regions: Sequence[int]
+
+
+def split_folds(split: Split, seed: int) -> list[Fold]:
+    """Split a corpus five times, and leave out folds without entities in a split."""
+    docs = split.corpus
     texts = [tuple(token.text for token in doc) for doc in docs]
-    folds, regions = make_folds(groups, texts, seed, by_order=by != "words")
+    folds, regions = make_folds(split.groups, texts, seed, by_order=split.by != "words")
     made = []
     for fold in folds:
-        split = {name: [docs[i] for i in places] for name, places in fold.items()}
-        if all(any(doc.ents for doc in of_split) for of_split in split.values()):
-            made.append((split, [regions[i] for i in fold["test"]]))
+        of_splits = {name: [docs[i] for i in places] for name, places in fold.items()}
+        if all(any(doc.ents for doc in of_split) for of_split in of_splits.values()):
+            test = fold["test"]
+            made.append(Fold(of_splits, test, [regions[i] for i in test]))
     return made
 
 
@@ -144,14 +157,6 @@ def check_docs(
             f"All texts of {given['train']} have the label {labels.pop()}. Give at least two "
             "labels."
         )
-
-
-def rare_labels(stats: CorpusStats) -> list[str]:
-    """Warn of labels that are rare in train."""
-    in_train = Counter(labels_of(stats.splits["train"]))
-    labels = {label for split in stats.splits.values() for label in labels_of(split)}
-    rare = [f"{label} {in_train[label]}" for label in sorted(labels) if in_train[label] < FEW]
-    return [f"Labels with fewer than {FEW} examples in train: {', '.join(rare)}"] if rare else []
 
 
 def few_entities(stats: CorpusStats) -> list[str]:

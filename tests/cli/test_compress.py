@@ -41,7 +41,7 @@ def test_pipeline_is_written_and_its_figures_are_printed(recognizer: Any, tmp_pa
     callback = spacy.load(tmp_path / "out").config["nlp"]["after_creation"]
     assert (callback["weights"], callback["vectors"]) == ("int8", "int8")
     figures = json.loads(cli.ok("compress", *args, "--json", "--force").stdout)
-    assert figures["predictions"]["f_after"] == 1
+    assert figures["predictions"]["f1"]["after"] == 1
     assert figures["bytes_after"] < figures["bytes_before"]
 
 

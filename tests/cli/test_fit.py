@@ -1,13 +1,16 @@
 """The command that goes from a corpus to a trained pipeline and a report."""
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
-from typer.testing import Result
+import typer
+from typer.testing import CliRunner, Result
 
+from spacy_multihash.cli._util import with_options
 from spacy_multihash.training import fit as module
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -64,3 +67,33 @@ def test_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(spacy, "require_gpu", refuse)
     assert "there is no GPU 7" in said(invoke("--gpu-id", 7))
     assert not Path("out").exists()
+
+
+@dataclass
+class Choices:
+    """Choices to make.
+
+    name (str): A name.
+    is_on (bool): Whether it's on,
+        in two lines.
+    hidden (int): For Python alone.
+    """
+
+    name: str = field(metadata={"names": ("-n",)})
+    is_on: bool = True
+    hidden: int = field(default=0, metadata={"option": False})
+
+
+def test_fields_of_a_dataclass_are_options_with_their_descriptions() -> None:
+    app, runner = typer.Typer(rich_markup_mode=None), CliRunner(env={"NO_COLOR": "1"})
+
+    @app.command()
+    @with_options(Choices)
+    def run(number: int = 1, **choices: Any) -> None:
+        typer.echo(f"{number} {choices}")
+
+    found = runner.invoke(app, ["-n", "x", "--no-is-on", "--number", "2"])
+    assert found.output == "2 {'name': 'x', 'is_on': False}\n"
+    text = " ".join(runner.invoke(app, ["--help"]).output.split())
+    assert "Whether it's on, in two lines" in text and "--hidden" not in text
+    assert runner.invoke(app, []).exit_code == 2  # the name is missing

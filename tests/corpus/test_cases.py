@@ -15,7 +15,7 @@ from spacy_multihash.corpus.conll import EMPTY, RANGE, UNREAD, UNSEEN
 from spacy_multihash.corpus.convert import CONTRADICTS, HIDDEN, NOT_ALIGNED, REJECTED
 from spacy_multihash.inspection.errors import errors
 from spacy_multihash.tables.vectors import read_pairs, read_words
-from spacy_multihash.training.scores import score_texts
+from spacy_multihash.training.texts import score_texts
 from spacy_multihash.vectors.text import read_text
 from tests.helpers import cli
 

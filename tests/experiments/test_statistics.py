@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from experiments.results import COLUMNS
-from experiments.statistics import Cell, Runs, draw, f_scores, student_interval
+from experiments.statistics import Cell, Runs, student_interval
 
 ONE, OTHER = Cell("d", "one", "dev_f"), Cell("d", "other", "dev_f")
 
@@ -76,17 +76,6 @@ def test_difference_over_sentences_is_a_bootstrap_of_both() -> None:
     assert found is not None and found.over_sentences
     assert found.mean == pytest.approx(scores[0] - scores[1])
     assert_allclose([found.low, found.high], [expected.low, expected.high], atol=0.008)
-
-
-def test_f1_of_whole_sets_is_among_the_resamples() -> None:
-    counts = sentences(runs=2)
-    gold, pairs = counts["d/dev/all/gold"], counts["d/dev/all/counts"][:, :, 0]
-    everything = numpy.ones((1, len(gold)), dtype="f")
-    assert f_scores(everything, pairs, gold)[0] == pytest.approx(f_of(pairs, gold))
-    drawn = draw(len(gold))
-    assert (drawn.sum(axis=1) == len(gold)).all()
-    assert f_scores(drawn, pairs, gold).mean() == pytest.approx(f_of(pairs, gold), abs=0.005)
-    assert f_scores(drawn, 0 * pairs, 0 * gold).max() == 0
 
 
 def test_pooled_interval_is_that_of_hartung_and_knapp() -> None:

@@ -107,6 +107,8 @@ def test_mistakes_of_a_pipeline_without_probabilities() -> None:
     assert [plain(each) for each in bob.gold_around] == ["0-2 PER", "5-7 GPE"]
     page = found.page("Mistakes")
     assert ", p " not in page
+    for kind, share in (("right", "0.70"), ("wrong", "0.35"), ("missed", "0.35")):  # of the row
+        assert f'class="number shade {kind}" style="--a:{share}">1<' in page
     counts, confusion = found.tables()
     assert counts.rows[-1] == ("all", "0", "1", "1", "0", "2", "1")
     assert confusion.header == ("gold \\ predicted", "GPE", "ORG", "PER", "no entity")
@@ -142,7 +144,7 @@ def test_a_corpus_without_mistakes_or_training_has_a_page() -> None:
     assert found.confusion == {} and list(found.records("prodigy")) == []
     found = errors(ruled(GPE="Rome"), small_corpus())  # without training
     assert {mistake.seen for mistake in found.mistakes} == {None}
-    assert "seen" not in found.fragment()
+    assert not re.search("(un)?seen", found.page("x").partition("<main>")[2])
 
 
 # Recognizers with probabilities.
@@ -195,21 +197,23 @@ def test_mistakes_have_probabilities_and_the_most_confident_come_first(nlp: Lang
         assert explanation.probability == pytest.approx(mistake.confidence, abs=1e-5) or (
             mistake.kind == "missed"
         )
-    assert "Why not " in found.fragment()
+    assert "Why not " in found.page()
 
 
 def test_sure_mistakes_that_training_contradicts_are_suspect(nlp: Language) -> None:
     found = errors(nlp, wrong_corpus(), train=right_corpus(), sure=0.5)
     # "." occurs in training, never as an entity; "Bob" as PER alone.
     assert [mistake.is_suspect for mistake in found.mistakes] == [True] * 3
-    assert "The annotation may be wrong (3)" in found.fragment()
+    assert "The annotation may be wrong (3)" in found.page()
     found = errors(nlp, wrong_corpus(), train=right_corpus(), sure=1.1)
     assert not any(mistake.is_suspect for mistake in found.mistakes)
     # Training annotates as the corpus does.
     found = errors(nlp, wrong_corpus(), train=wrong_corpus(), sure=0.5)
     suspects = [plain(m.gold) for m in found.mistakes if m.is_suspect]
     assert suspects == []
-    # Nothing is known of a missed entity whose words training lacks.
+    # Nothing is known of words that training lacks, except that they can be an entity.
+    found = errors(nlp, wrong_corpus(), train=[doc_of(["They"])], sure=0.5)
+    assert {m.kind for m in found.mistakes if m.is_suspect} == {"spurious"}
     found = errors(nlp, [doc_of("It was Qux".split(), "1-2 GPE")], train=right_corpus(), sure=0.0)
     missed = [m for m in found.mistakes if m.kind == "missed"]
     assert [(mistake.is_suspect, mistake.confidence is None) for mistake in missed] == [
@@ -248,9 +252,9 @@ def test_two_thousand_mistakes_are_grouped_and_may_be_limited() -> None:
     found = Errors([], [mistake] * 2_000, 2_000, 0, 0, {("PER", None): 2_000}, False)
     page = found.page("x")
     assert page.count("<article") == 2_000 and len(page) < 1_500_000
-    assert "<details open" not in page and 'class="kind" open' not in page
-    short = found.fragment(10)
-    assert short.count("<article") == 10 and "(2,000)" in short
+    assert "<details open" not in page
+    (group,) = found.groups(10)
+    assert len(group.mistakes) == 10 and group.total == 2_000
 
 
 @pytest.mark.parametrize("tool", ["prodigy", "doccano"])

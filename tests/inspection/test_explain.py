@@ -10,18 +10,15 @@ from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
+from spacy_multihash.inspection.effects import EVERYWHERE, IN_ENTITY, Effect, measure_effects
 from spacy_multihash.inspection.explain import (
-    EVERYWHERE,
-    IN_ENTITY,
     MAX_LOG_ODDS,
     Ask,
-    Effect,
     Explained,
     Explanation,
     Key,
     explain_entity,
     log_odds,
-    measure_effects,
 )
 from tests.helpers.corpora import make_docs
 

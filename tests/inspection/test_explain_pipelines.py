@@ -15,11 +15,11 @@ from spacy.training import Example
 from spacy.vectors import Vectors
 from thinc.api import Config, fix_random_seed
 
+from spacy_multihash.inspection.effects import explain_corpus
 from spacy_multihash.inspection.explain import (
     TOKENS_AROUND,
     Explanations,
     explain,
-    explain_corpus,
     prepare,
 )
 from tests.helpers import cli
@@ -248,7 +248,7 @@ def test_page_has_the_numbers_and_no_script(nlp: Language) -> None:
     for each in done.explanations:
         assert f"{each.text}: {each.label}, probability {each.probability:.3f}" in page
         assert f"(log-odds {each.log_odds:+.2f})" in page
-    assert page.count('class="token own"') == 3
+    assert page.count('class="token own ') == 3
     numbers = re.findall(r"<span>([-+.0-9]+)</span></span>", page)
     assert [float(number) for number in numbers] == pytest.approx(
         [value for each in done.explanations for value in each.by_token], abs=6e-3

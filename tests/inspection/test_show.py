@@ -80,7 +80,7 @@ def test_threshold_leaves_entities_out_and_is_that_of_the_call(nlp: Language) ->
     between = float(numpy.mean([sure[0][0], sure[1][0]]))
     shown = show(nlp, TEXT, threshold=between)
     assert {text for text, _ in rows(shown)} == {text for _, text in sure[1:]}
-    assert shown.page().count("<mark") == len(shown.doc.ents) == 2
+    assert shown.page().count("<mark>") == len(shown.doc.ents) == 2
     strict = trained(threshold=1.0)
     assert rows(show(strict, TEXT)) == [] and len(rows(show(strict, TEXT, threshold=0))) == 3
     with pytest.raises(ValueError, match="threshold"):
@@ -164,7 +164,7 @@ def test_command_prints_and_writes_a_page(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "new" / "page.html"
     result = cli.ok("show", folder / "tagger_ner", TEXT, "--output", page)
     assert "entity label probability" in said(result) and f"to {page}" in said(result)
-    assert page.read_text("utf8").count("<mark") == 3
+    assert page.read_text("utf8").count("<mark>") == 3
     assert "--force" in cli.refused("show", folder / "tagger_ner", TEXT, "--output", page)
 
 

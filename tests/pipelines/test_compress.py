@@ -410,7 +410,7 @@ def test_sizes_and_predictions_are_compared(model: Path, tmp_path: Path) -> None
         assert done.strings_left_out > 0
         scores = done.predictions
         assert scores is not None and scores.agreement.kinds["entities"].share == 1
-        assert (scores.f_before, scores.f_after) == (1, 1)
+        assert scores.f1 and (scores.f1.before, scores.f1.after) == (1, 1)
         assert "F1 of entities   100.00   100.00" in str(done)
     assert len({done.strings_left_out for done in found}) == 1
 
@@ -438,7 +438,7 @@ def test_corpus_with_other_labels_has_no_f1(model: Path, tmp_path: Path) -> None
     for doc in docs:
         doc.set_ents([Span(doc, 0, 1, label="DATE")])
     done = compress(model, tmp_path / "out", data=docs, loads=0)
-    assert done.predictions is not None and done.predictions.f_after is None
+    assert done.predictions is not None and done.predictions.f1 is None
     assert "entities of DATE, and the pipeline predicts GPE, PER" in str(done)
 
 

@@ -23,8 +23,10 @@ from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.splits import SPLITS
 from spacy_multihash.ner.calibration import compare, judge_entities
 from spacy_multihash.training import fit as module
-from spacy_multihash.training.fit import UNTRAINED, describe_settings, plan_fit, spacys_config
+from spacy_multihash.training.baseline import spacys_config
+from spacy_multihash.training.fit import UNTRAINED
 from spacy_multihash.training.loop import History
+from spacy_multihash.training.plan import describe_settings, plan_fit
 from spacy_multihash.training.report import PARTS
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.interrupted import Interrupted
@@ -77,8 +79,8 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     nlp = spacy.load("out/model")
     assert [len(list(corpus(nlp))) for corpus in docs.values()] == [100, 100, 100]
     scores = json.loads(Path("out/scores.json").read_text())
-    assert {*scores} == {*fitted.to_json()} == {"ours", "spaCy"}
-    settings = [scores[name]["settings"] for name in scores]
+    assert {*scores} == {*fitted.to_json()} == {"ours", "spaCy", "advice", "curve"}
+    settings = [scores[name]["settings"] for name in ("ours", "spaCy")]
     assert [s["model"].split(", ")[0] for s in settings] == ["tagger_ner", "ner"]
     assert [s["static vectors"] for s in settings] == ["none", "none"]
     assert settings[1]["patience"] == "1,600 steps"  # spaCy's
@@ -107,8 +109,9 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
     for title in ("Scores", "Beside spaCy", "Training", "Labels", "Corpus", "Go on", "Where it"):
         assert f"<h2>{title}" in page
     for label in fitted.nlp.get_pipe("tagger_ner").labels:  # type: ignore[attr-defined]
-        assert f"<th>{label}</th>" in page
-    assert page.count("<polyline") == 2
+        assert f"<th>{label}</th>" in page and f'<th scope="row">{label}</th>' in page
+    assert page.count("<polyline") == 4  # both trainings, and probabilities before and after
+    assert page.count('class="legend"') == 2
     assert all(str(escape(title)) in page for title, _ in fitted.plan.warnings)
     few = {"training.max_steps": 1, "training.eval_frequency": 1}
     train_as_spacy(Path("out/config.cfg"), Path("again"), overrides=few)
@@ -125,12 +128,14 @@ def test_corpus_becomes_a_pipeline_and_a_report() -> None:
 def test_texts_with_their_entities_are_enough() -> None:
     names = ["Anna", "Bob", "Cleo", "Dora", "Emil"]
     texts = [
-        (f"{name} met {i} people", [(0, len(name), "PER")]) for i in range(9) for name in names
+        (f"{name} met {i} people", [(0, len(name), "<PER>")]) for i in range(9) for name in names
     ]
     fitted = quickly(texts, settings={"training.max_steps": 60})
     assert [ent.text for ent in fitted.nlp("Bob met 3 people").ents] == ["Bob"]
     assert fitted.output is None and not list(Path.cwd().glob("out*"))
-    assert "test" in fitted.scores and "<h2>Scores" in fitted.page()
+    page = fitted.page()
+    assert "test" in fitted.scores and "<h2>Scores" in page
+    assert "<PER>" not in page and page.count("&lt;PER&gt;") > 3
     assert fitted.next_commands() == {}
     docs = [doc for name in SPLITS for doc in fitted.plan.split.docs[name]]
     for given in (docs, DocBin(docs=docs, store_user_data=True)):
@@ -145,10 +150,26 @@ def test_corpus_is_split_and_scored_as_new_texts() -> None:
     assert "new texts" in str(fitted) and "new texts" in fitted.page()
 
 
-def test_small_corpus_is_cross_validated(folder: Path) -> None:
+def test_small_corpus_is_cross_validated_and_has_a_curve() -> None:
     settings = {"training.max_steps": 2, "training.eval_frequency": 1}
-    fitted = quickly("train.conll", cross_validate=True, settings=settings)
+    fitted = quickly("train.conll", cross_validate=True, curve=True, settings=settings)
     assert fitted.scores["test"].folds == 5
+    curve, json_ = fitted.curve, fitted.to_json()
+    assert curve is not None and fitted.folds is not None
+    assert [point.docs for point in curve.points] == pytest.approx([19, 38, 56, 75], abs=3)
+    assert curve.points[-1].f == fitted.scores["test"].parts["all"].f
+    assert json_["curve"]["points"][0]["docs"] == curve.points[0].docs
+    advice = {advice["what"]: advice["why"] for advice in json_["advice"]}
+    assert advice[curve.advice] == curve.outlook
+    assert all(re.search(r"\d", why) for why in advice.values())
+    page, said = fitted.page(), str(fitted)
+    assert curve.outlook in page and curve.outlook in said
+    assert "<h2>What to do next" in page and "<h2>Would more data help" in page
+    tested = {*fitted.plan.split.places["test"]}
+    assert fitted.folds.mistakes and not tested & {each.doc for each in fitted.folds.mistakes}
+    for mistake in fitted.folds.mistakes:
+        doc = fitted.plan.split.corpus[mistake.doc]
+        assert mistake.entity.text == doc[mistake.entity.start : mistake.entity.end].text
 
 
 def test_splits_given_are_kept_and_not_cross_validated() -> None:
@@ -216,7 +237,7 @@ def test_texts_are_classified(data: str, kind: str, options: dict[str, Any]) -> 
     assert fitted.scores["test"].parts["all"].f == pytest.approx(f1)
     page = fitted.page()
     assert "multihash show" not in page
-    assert "<h2>Mistakes" in page and ("have wrong labels" in page or "no mistakes" in page)
+    assert "<h3>Mistakes" in page and ("have wrong labels" in page or "no mistakes" in page)
 
 
 @pytest.mark.parametrize("textcat", [False, True])

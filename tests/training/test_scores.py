@@ -1,6 +1,7 @@
 """Scores with intervals."""
 
 import re
+from collections.abc import Sequence
 
 import numpy
 import pytest
@@ -11,23 +12,20 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
-from spacy_multihash.corpus.evaluation import KnownEntities, Scores, known_entities
+from spacy_multihash.corpus.evaluation import KnownEntities, Scores, known_entities, predict
+from spacy_multihash.corpus.intervals import f1_interval
 from spacy_multihash.corpus.statistics import find_repeats
+from spacy_multihash.training.baseline import comparison_table, describe_difference
 from spacy_multihash.training.loop import History
-from spacy_multihash.training.report import Arm, comparison_table, describe_difference, score_rows
+from spacy_multihash.training.report import Arm, score_rows
 from spacy_multihash.training.scores import (
     SplitScores,
-    TextMistake,
     count_sentences,
-    difference_interval,
     expected_scores,
-    f1_interval,
-    score_entities,
     score_folds,
     score_predicted,
-    score_texts,
-    text_mistakes,
 )
+from spacy_multihash.training.texts import TextMistake, score_texts, text_mistakes
 from tests.helpers.corpora import make_docs
 
 KNOWN = KnownEntities({("Anna", "")})
@@ -60,42 +58,6 @@ def test_missing_annotation_counts_neither_way() -> None:
     example = two_sentences([(0, 1, "GPE")])
     example.y.set_ents([], missing=[example.y[0:3]], default="unmodified")
     assert count_sentences(example, KNOWN).sum(axis=1).tolist() == [[0, 0, 0], [0, 0, 1]]
-
-
-def test_interval_is_where_other_draws_would_be() -> None:
-    rng = numpy.random.default_rng(1)
-
-    def draw(units: int) -> numpy.ndarray:
-        right = rng.random(units) < 0.7
-        return numpy.stack([right, ~right, ~right], axis=1).astype(int)
-
-    low, high = f1_interval(draw(400)) or (0.0, 0.0)
-    others = [draw(400)[:, 0].mean() for _ in range(2000)]
-    assert_allclose(high - low, numpy.subtract(*numpy.percentile(others, [97.5, 2.5])), rtol=0.15)
-    assert low < 0.7 < high
-
-
-@pytest.mark.parametrize("counts", [(0, 0, 0), (2, 0, 0)])
-def test_interval_without_width_is_none(counts: tuple[int, int, int]) -> None:
-    assert f1_interval([counts] * 3) is None
-    perfect = SplitScores("texts", 3, {"all": Scores(6)}, None)
-    assert score_rows({"dev": perfect})[0][-1] == "-"
-
-
-def test_interval_of_a_difference_is_paired() -> None:
-    rng = numpy.random.default_rng(0)
-    shared = rng.random(300) < 0.6
-    ours, theirs = (
-        [(int(r), int(not r), int(not r)) for r in shared ^ (rng.random(300) < flips)]
-        for flips in (0.02, 0.06)
-    )
-    low, high = difference_interval(ours, theirs) or (0.0, 0.0)
-    drawn = rng.integers(0, 300, (2000, 300))
-    right = numpy.array([ours, theirs])[:, drawn, 0].mean(axis=-1)  # F1: as many wrong as missed
-    assert_allclose((low, high), numpy.percentile(right[0] - right[1], [2.5, 97.5]), atol=0.005)
-    one, other = (f1_interval(counts) or (0.0, 0.0) for counts in (ours, theirs))
-    assert high - low < 0.7 * min(one[1] - one[0], other[1] - other[0])
-    assert difference_interval(ours, ours) is None
 
 
 def test_folds_are_scored_together_by_region() -> None:
@@ -132,10 +94,10 @@ def arm(name: str, right: int) -> Arm:
 @pytest.mark.parametrize(
     ("ours", "said"),
     [
-        (15, r"\+0.0 points.*no win"),
+        (15, r"\+0.0 points, without an interval.*no win"),
         (30, r"\+37.5 points.*win for ours"),
         (16, r"\+2.5 points.*no win"),
-        (5, "-25.0.*win for spaCy"),
+        (5, "-25.0 points, 95 % interval .*win for spaCy"),
     ],
 )
 def test_comparison_says_who_wins(ours: int, said: str) -> None:
@@ -153,7 +115,8 @@ def test_scores_of_entities_are_those_of_spacy() -> None:
     ruler.add_patterns([{"label": v, "pattern": k} for k, v in patterns.items()])  # type: ignore[attr-defined]
     docs = make_docs()
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
-    scores = score_entities(nlp, examples, known_entities(docs[:2]))
+    predict(nlp, examples)
+    scores = score_predicted(examples, known_entities(docs[:2]))
     expected = Scorer.score_spans(examples, "ents")
     assert (scores.unit, scores.units) == ("documents", 4)
     assert scores.parts["all"].f == expected["ents_f"]
@@ -197,11 +160,11 @@ def test_mistakes_of_texts_are_wrong_labels_the_most_confident_first() -> None:
 
     nlp.add_pipe("scores_for_tests")
 
-    def mistakes_of(**gold: float) -> list[TextMistake]:
+    def mistakes_of(**gold: float) -> Sequence[TextMistake]:
         examples = [Example(nlp.make_doc(text), nlp.make_doc(text)) for text in scores]
         for example in examples:
             example.y.cats = gold
-        return text_mistakes(nlp, examples)
+        return text_mistakes(nlp, examples).mistakes
 
     assert mistakes_of(A=1.0, B=0.0) == [(0.9, ["A"], ["B"], "sure"), (0.6, ["A"], ["B"], "unsure")]
     assert mistakes_of(A=1.0, B=1.0) == [  # each lacks a label
@@ -236,15 +199,6 @@ def test_expected_scores_are_the_measured_ones_if_the_share_is_the_same() -> Non
     assert_allclose(scores.f, 2 * right / (2 * right + spurious + missed))
 
 
-def test_interval_of_few_units_is_wider() -> None:
-    rng = numpy.random.default_rng(0)
-    sentences = rng.integers(0, 5, (200, 3))
-    regions = sentences.reshape(10, 20, 3).sum(axis=1)
-    widths = [numpy.subtract(*(f1_interval(units) or (0, 0))) for units in (regions, sentences)]
-    assert widths[0] < widths[1] < 0
-    assert f1_interval(sentences[:1]) is None
-
-
 def test_regions_are_units_if_there_are_enough() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns([{"label": "PER", "pattern": "Anna"}])  # type: ignore[attr-defined]
@@ -252,12 +206,13 @@ def test_regions_are_units_if_there_are_enough() -> None:
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     known, repeats = known_entities(docs[:2]), find_repeats(docs)
     regions = [i // 2 for i in range(12)]
-    scores = score_entities(nlp, examples, known, regions=regions, repeats=repeats)
+    predict(nlp, examples)
+    scores = score_predicted(examples, known, regions=regions, repeats=repeats)
     assert (scores.unit, scores.units) == ("regions", 6)
     assert scores.best is scores.expected is not None
     assert [row[0] for row in score_rows({"test": scores})[:2]] == ["new texts", "test"]
     rows = score_rows({"dev": scores, "test": scores})
     assert [row[0] for row in rows if row[-1]] == ["new texts"]
-    plain = score_entities(nlp, examples, known, regions=[0] * 12)
+    plain = score_predicted(examples, known, regions=[0] * 12)
     assert (plain.unit, plain.units, plain.expected) == ("documents", 12, None)
     assert plain.best.f == scores.parts["all"].f

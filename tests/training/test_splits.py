@@ -139,11 +139,15 @@ def test_folds_need_entities_and_equals_are_not_tested_twice() -> None:
     docs = [doc for _, doc in make_articles()]
     split = split_docs({"train": docs}, options())
     assert split.by == "order" and len(split.groups) == len(docs)
-    folds = split_folds(docs, split.groups, split.by, 0)
+    assert split.is_for_folds and split.corpus == docs
+    folds = split_folds(split, 0)
     assert len(folds) == FOLDS
-    assert all(len(regions) == len(of_fold["test"]) for of_fold, regions in folds)
+    for fold in folds:
+        assert fold.docs["test"] == [docs[i] for i in fold.places]
+        assert len(fold.regions) == len(fold.places)
     empty = [*docs[:-72], *(Doc(VOCAB, words=[str(i)]) for i in range(72))]  # the last fifth
-    assert len(split_folds(empty, split.groups, "order", 0)) == FOLDS - 1
+    some = split_docs({"train": empty}, options())
+    assert len(split_folds(some, 0)) == FOLDS - 1
     equal, _ = make_folds(range(20), [("same",)] * 20, 0, by_order=True)
     assert all(len(fold["train"]) == 20 for fold in equal)
 
@@ -152,7 +156,7 @@ def test_folds_need_entities_and_equals_are_not_tested_twice() -> None:
 def test_corpora_of_other_sizes_have_no_folds(number: int) -> None:
     docs = make_docs([str(i) for i in range(number)])
     docs = [*docs, *(Doc(VOCAB, words=["word"] * 3000) for _ in range(10 if number > 99 else 0))]
-    assert not split_docs({"train": docs}, options()).groups
+    assert not split_docs({"train": docs}, options()).is_for_folds
 
 
 def test_places_of_splits() -> None:
