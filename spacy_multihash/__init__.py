@@ -26,7 +26,8 @@ _NAMES = {
         "known_entities",
         "masked_parts",
     ],
-    "corpus.convert": ["Converted", "Reading", "convert"],
+    "corpus.convert": ["Converted", "convert"],
+    "corpus.sources": ["Reading"],
     "corpus.statistics": ["CorpusStats", "corpus_stats"],
     "corpus.symbols": ["count_symbols"],
     "embed.architectures": [

@@ -5,7 +5,6 @@ from .compute.hashing import default_seeds as default_seeds
 from .compute.hashing import spacy_seeds as spacy_seeds
 from .compute.threads import set_threads as set_threads
 from .corpus.convert import Converted as Converted
-from .corpus.convert import Reading as Reading
 from .corpus.convert import convert as convert
 from .corpus.evaluation import Evaluation as Evaluation
 from .corpus.evaluation import KnownEntities as KnownEntities
@@ -16,6 +15,7 @@ from .corpus.evaluation import evaluate_entities as evaluate_entities
 from .corpus.evaluation import keep_entities as keep_entities
 from .corpus.evaluation import known_entities as known_entities
 from .corpus.evaluation import masked_parts as masked_parts
+from .corpus.sources import Reading as Reading
 from .corpus.statistics import CorpusStats as CorpusStats
 from .corpus.statistics import corpus_stats as corpus_stats
 from .corpus.symbols import count_symbols as count_symbols

@@ -3,15 +3,17 @@
 No other module imports the private module of spaCy's command line.
 """
 
+import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import MISSING, fields
 from functools import partial, wraps
 from inspect import Parameter, getdoc, signature
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn, Optional, TypeVar, cast, get_type_hints
 
 import srsly
@@ -91,23 +93,41 @@ def failing(title: str) -> Iterator[None]:
         msg.fail(title, str(error))
 
 
-def command(title: str) -> Callable[[F], F]:
+Names = Mapping[str, Sequence[str]]
+_NONE: Names = MappingProxyType({})
+
+
+def command(title: str, *, needs: Names = _NONE, excludes: Names = _NONE) -> Callable[[F], F]:
     """Make a function a command: import --code, and turn errors that users can fix into messages.
+
+    An option that's given, but doesn't apply, is refused: see `check_options`.
 
     title (str): What can't be done, such as "Cannot compress the pipeline". It may have arguments,
         as in "Cannot convert {data}".
+    needs (Names): For a parameter, the parameters of which it needs at least one.
+    excludes (Names): For a parameter, the parameters that can't be given with it.
     """
 
     def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        takes_context = "ctx" in signature.parameters
+
         @wraps(function)
-        def run(**arguments: Any) -> None:  # noqa: ANN401
+        def run(ctx: typer.Context, **arguments: Any) -> None:  # noqa: ANN401
             with failing(title.format(**arguments)):
+                check_options(ctx, needs, excludes)
                 code = arguments.get("code")
                 if arguments.get("force") and arguments.get("output"):
                     check_apart(arguments["output"], code)  # it may be replaced
                 import_code(code)
-                function(**arguments)
+                function(**({"ctx": ctx} if takes_context else {}), **arguments)
 
+        context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        others = [each for name, each in signature.parameters.items() if name != "ctx"]
+        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[context.replace(annotation=typer.Context), *others]
+        )
+        run.__annotations__ = {"ctx": typer.Context, **function.__annotations__}
         return cast(F, run)
 
     return decorate
@@ -138,6 +158,28 @@ def with_options(options: type) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def check_options(ctx: typer.Context, needs: Names, excludes: Names) -> None:
+    """Raise ValueError for an option that's given where it has no effect."""
+    shown = {
+        str(param.name): param.opts[0] if param.opts[0].startswith("-") else param.opts[0].upper()
+        for param in ctx.command.params
+    }
+
+    def is_given(name: str) -> bool:
+        source = ctx.get_parameter_source(name)
+        return source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP")
+
+    for name, others in needs.items():
+        if is_given(name) and not any(map(is_given, others)):
+            other = " or ".join(shown[each] for each in others)
+            raise ValueError(f"{shown[name]} is for {other}. Leave it out, or give {other}.")
+    for name, others in excludes.items():
+        for other in filter(is_given, others if is_given(name) else ()):
+            raise ValueError(
+                f"{shown[name]} has no effect with {shown[other]}. Leave one of them out."
+            )
 
 
 def show(result: Result, *, as_json: bool = False) -> None:

@@ -5,11 +5,12 @@ from typing import Optional
 
 import typer
 
-from ..corpus.convert import Format, Reading, convert
+from ..corpus.convert import convert
+from ..corpus.sources import Format, Reading
 from ._util import AS_JSON, PROGRESS, command, show, wrote
 
 
-@command("Cannot convert the corpus")
+@command("Cannot convert the corpus", needs={"seed": ["split"], "group": ["split"]})
 def convert_cli(
     inputs: list[Path] = typer.Argument(
         ..., metavar="INPUT...", help="UTF-8 files, plain or .gz", exists=True, dir_okay=False

@@ -23,7 +23,7 @@ from ._util import (
 )
 
 
-@command("Cannot count the corpus")
+@command("Cannot count the corpus", needs={"force": ["output"]})
 def corpus_stats_cli(
     train: Path = typer.Argument(
         ...,

@@ -12,7 +12,11 @@ from ..inspection.errors import SURE, Tool, errors
 from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 
 
-@command("Cannot show the mistakes")
+@command(
+    "Cannot show the mistakes",
+    needs={"explained": ["output"], "sure": ["train"], "force": ["output"]},
+    excludes={"as_json": ["export"]},
+)
 def errors_cli(
     model: str = MODEL,
     data: Path = typer.Argument(..., help="Corpus with gold entities: a .spacy file, or a folder"),

@@ -17,7 +17,7 @@ from ._util import AS_JSON, CODE, GPU_ID, MODEL, PROGRESS, command, show, wrote
 HTML = ".html"
 
 
-@command("Cannot evaluate the pipeline")
+@command("Cannot evaluate the pipeline", needs={"force": ["output", "masked"]})
 def evaluate_cli(
     model: str = MODEL,
     data: Path = typer.Argument(..., help="Corpus to evaluate on: a .spacy file, or a folder"),

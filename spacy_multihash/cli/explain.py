@@ -13,7 +13,13 @@ from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 from .show import FILE, TEXT, read_text
 
 
-@command("Cannot explain the entities")
+@command(
+    "Cannot explain the entities",
+    needs={"force": ["output"]},
+    excludes={
+        name: ["data"] for name in ("text", "file", "span", "output", "window", "max_entities")
+    },
+)
 def explain_cli(
     model: str = MODEL,
     text: Optional[str] = TEXT,
@@ -50,8 +56,6 @@ def explain_cli(
     """
     check_file_output(output, "--output", model, file, data, code, force=force)
     if data is not None:
-        if text is not None or file is not None or span or output is not None:
-            raise ValueError("TEXT, --file, --span and --output are for a text, --data is not.")
         effects = explain_corpus(model, data, component=component, progress=PROGRESS)
         show(effects, as_json=as_json)
         return

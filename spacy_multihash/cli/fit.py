@@ -31,7 +31,10 @@ class Bar(tqdm):
             super().set_postfix_str(s, refresh)
 
 
-@command("Cannot fit a pipeline to {data}")
+@command(
+    "Cannot fit a pipeline to {data}",
+    excludes={"cross_validate": ["dev", "test", "textcat"], "max_size": ["textcat"]},
+)
 @with_options(Options)
 def fit_cli(
     ctx: typer.Context,

@@ -13,7 +13,7 @@ from ._util import command, msg
 STDOUT = Path("-")
 
 
-@command("Cannot make the config")
+@command("Cannot make the config", needs={"dev": ["train"], "max_size": ["train"]})
 def init_config_cli(
     pipeline: Pipeline = typer.Argument(
         ...,

@@ -21,7 +21,7 @@ from ._util import (
 )
 
 
-@command("Cannot make the tables")
+@command("Cannot make the tables", needs={"workers": ["shards"], "dask": ["shards"]})
 def init_tables_cli(
     ctx: typer.Context,
     config: Path = typer.Argument(
@@ -66,8 +66,6 @@ def init_tables_cli(
     shards are counted.
     """
     overrides = parse_overrides(ctx)
-    if shards is None and (workers is not None or dask is not None):
-        raise ValueError("--workers and --dask count shards: give their folder with --shards.")
     with open_workers(workers, dask) as pool:
         done = init_tables(
             config,

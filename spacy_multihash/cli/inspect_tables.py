@@ -11,7 +11,7 @@ from ..inspection.tables import inspect_tables
 from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 
 
-@command("Cannot inspect the tables")
+@command("Cannot inspect the tables", needs={"force": ["output"]})
 def inspect_tables_cli(
     model: str = MODEL,
     data: Optional[Path] = typer.Option(

@@ -7,7 +7,7 @@ from typing import Optional
 import typer
 
 from ..common.files import write_bytes
-from ..common.lines import read_lines
+from ..common.lines import Account, read_lines
 from ..common.outputs import check_file_output, path_argument
 from ..inspection.show import show as show_entities
 from ._util import AS_JSON, CODE, MODEL, command, show, wrote
@@ -17,7 +17,7 @@ TEXT = typer.Argument(None, help="The text, or - for standard input")
 FILE = typer.Option(None, help="UTF-8 file with the text")
 
 
-@command("Cannot show the entities")
+@command("Cannot show the entities", needs={"force": ["output"]})
 def show_cli(
     model: str = MODEL,
     text: Optional[str] = TEXT,
@@ -54,7 +54,7 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
         given = "neither" if text is None else "both"
         raise ValueError(f"Expected either TEXT or --file, was given {given}. Give one of them.")
     if file is not None:
-        text = "\n".join(line for _, line in read_lines(file))
+        text = "\n".join(line for _, line in read_lines(file, Account(file)))
     elif text == STDIN:
         try:
             text = typer.get_binary_stream("stdin").read().decode("utf-8-sig")

@@ -5,9 +5,9 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import ClassVar, NamedTuple, Optional
 
 # Control characters other than whitespace, soft hyphens, zero-width spaces, marks of direction, and
 # byte order marks.
@@ -17,10 +17,21 @@ INVISIBLE = re.compile(
 _MARK = "\ufeff"
 _JOINERS = "\u200c\u200d"  # they mean something between letters
 _SHOWN_ERRORS = 5
+# How files that aren't text begin, what they are, and what to do.
+_PACKED = {
+    b"\x1f\x8b": ("packed by gzip", "Unpack it, or let its name end in .gz"),
+    b"PK\x03\x04": ("a zip archive, as those of Excel are", "Unpack it, or export CSV in UTF-8"),
+    b"BZh": ("packed by bzip2", "Unpack it"),
+    b"\xfd7zXZ": ("packed by xz", "Unpack it"),
+    b"\x28\xb5\x2f\xfd": ("packed by zstd", "Unpack it"),
+    b"PAR1": ("a Parquet file", "Export JSON lines"),
+}
 
 
 def clean(word: str) -> str:
     """Return a word, tag or label without invisible characters, and whitespace around it."""
+    if word.isascii() and word.isprintable():
+        return word.strip()
     return INVISIBLE.sub("", word).strip().strip(_JOINERS)
 
 
@@ -60,19 +71,15 @@ class Problem(NamedTuple):
     detail: str
 
 
-def skipping(bad: Optional[BadLines]) -> AbstractContextManager[None]:
-    """Keep an error that is raised inside in `bad`, or raise it if `bad` is None."""
-    return bad.skipped() if bad else nullcontext()
-
-
 class Account:
-    """What became of each line of a file. It must add up: see `check`.
+    """What became of each line of a file, or of each item of a list. It must add up: see `check`.
 
     A line may be marked more than once, such as when it has several texts. Then the first of FATES
     counts.
     """
 
     FATES = ("written", "left out", "header", "comment", "blank")
+    _CODES: ClassVar = {fate: code for code, fate in enumerate(FATES, start=1)}
 
     def __init__(self, path: Path) -> None:
         """Begin without lines."""
@@ -80,14 +87,32 @@ class Account:
         self._fates = bytearray()
 
     def read(self, number: int) -> None:
-        """Note that a line was read."""
+        """Note that the lines up to a number were read."""
         self._fates.extend(bytes(number - len(self._fates)))
 
     def mark(self, fate: str, first: int, last: Optional[int] = None) -> None:
         """Say what became of the lines first to last."""
-        code = self.FATES.index(fate) + 1
+        code = self._CODES[fate]
         for at in range(first - 1, last or first):
             self._fates[at] = min(code, self._fates[at] or code)
+
+    @contextmanager
+    def trying(self, number: int, bad: Optional[BadLines]) -> Iterator[None]:
+        """Mark a line as left out if an error is raised inside, which `bad` keeps if it's given."""
+        try:
+            yield
+        except ValueError as error:
+            if bad is None:
+                raise
+            bad.errors.append(str(error))
+            self.mark("left out", number)
+
+    @contextmanager
+    def using(self, number: int, bad: Optional[BadLines]) -> Iterator[None]:
+        """Mark a line as written, or if an error is raised inside, as `trying` does."""
+        with self.trying(number, bad):
+            yield
+            self.mark("written", number)
 
     def check(self) -> None:
         """Raise ValueError if a line was read, and is neither used nor left out."""
@@ -99,26 +124,33 @@ class Account:
 
     def counts(self) -> dict[str, int]:
         """Count all lines, and the lines of each fate."""
-        found = Counter(self._fates)
-        counts = {fate: found[code] for code, fate in enumerate(self.FATES, start=1)}
+        number = Counter(self._fates)
+        counts = {fate: number[code] for fate, code in self._CODES.items()}
         return {"lines": len(self._fates), **counts}
 
 
 def read_lines(
-    path: Path, bad: Optional[BadLines] = None, account: Optional[Account] = None
+    path: Path, account: Account, bad: Optional[BadLines] = None
 ) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of a UTF-8 file, plain or .gz.
 
+    account (Account): Notes each line, and those that `bad` keeps as left out.
     bad (Optional[BadLines]): Keeps the errors of lines that aren't UTF-8. None: raise the first.
-    account (Optional[Account]): Notes each line.
 
-    Raises ValueError for a line that isn't UTF-8, and for a truncated .gz file.
+    Raises ValueError for a line that isn't UTF-8, for a truncated .gz file, and for files of other
+    kinds.
     """
     for number, raw in _read_bytes(path):
-        if account is not None:
-            account.read(number)
-        with skipping(bad):
-            yield number, decode(raw, f"{path}:{number}")
+        account.read(number)
+        try:
+            line = decode(raw, f"{path}:{number}")
+        except ValueError as error:
+            if bad is None:
+                raise
+            bad.errors.append(str(error))
+            account.mark("left out", number)
+        else:
+            yield number, line
 
 
 def decode(raw: bytes, where: str) -> str:
@@ -126,19 +158,19 @@ def decode(raw: bytes, where: str) -> str:
 
     Files that were joined have such marks within them. Raises ValueError with `where`.
     """
+    if b"\0" in raw:
+        is_utf16 = 3 * raw.count(b"\0") >= len(raw)
+        repair = "as files in UTF-16 have. Convert the file to UTF-8" if is_utf16 else "remove it"
+        raise ValueError(
+            f"{where}: got a zero byte at position {raw.index(0)} of the line, {repair}."
+        )
     try:
-        line = raw.decode("utf-8").rstrip("\r\n").lstrip(_MARK)
+        return raw.decode("utf-8").rstrip("\r\n").lstrip(_MARK)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{where}: expected UTF-8, got byte 0x{raw[error.start]:02x} at position "
             f"{error.start} of the line. Convert the file to UTF-8."
         ) from error
-    if "\0" in line:
-        raise ValueError(
-            f"{where}: expected text in UTF-8, got a zero byte at position "
-            f"{line.index(chr(0))} of the line, as files in UTF-16 have. Convert the file to UTF-8."
-        )
-    return line
 
 
 def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -146,6 +178,8 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file_:
         try:
             for number, raw in enumerate(file_, start=1):
+                if number == 1:
+                    _check_kind(path, raw)
                 yield number, raw
             if path.suffix == ".gz" and not path.stat().st_size:
                 raise EOFError("it has no bytes, not even those of an empty file")
@@ -153,3 +187,15 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
             raise ValueError(
                 f"{path} is cut off or damaged after line {number} ({error}). Copy it again."
             ) from error
+
+
+def _check_kind(path: Path, first: bytes) -> None:
+    """Raise ValueError for a packed file, or one that separates lines by carriage returns."""
+    for start, (kind, repair) in _PACKED.items():
+        if first.startswith(start):
+            raise ValueError(f"{path} is {kind}, and no text. {repair}.")
+    if not first.endswith(b"\n") and b"\r" in first.rstrip(b"\r"):
+        raise ValueError(
+            f"{path}:1: expected lines that end with a line feed, got carriage returns alone. "
+            "Convert the line ends, for example with: tr '\\r' '\\n'"
+        )

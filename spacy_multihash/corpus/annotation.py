@@ -5,7 +5,8 @@ Whatever looks like annotation and isn't read is named, by `unread_keys` and `ot
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from spacy.tokens import Doc
@@ -21,18 +22,22 @@ ACCEPT, REJECT = "accept", "reject"
 GROUP_KEYS = ("doc_id", "document_id", "article_id", "document", "article", "source")
 # Names of keys and columns that suggest annotation, whatever they hold.
 _SUSPECT = re.compile(
-    r"(.*[_ -])?(annotations?|categor(y|ies)|class(es)?|entit(y|ies)|intents?|labels?|ner|"
-    r"ner[_-]tags|predictions?|relations?|sentiments?|tags?|topics?)",
+    r"(.*[_ -])?(annotations?|categor(y|ies)|class(es)?|entit(y|ies)|gold|intents?|kb_?ids?|"
+    r"labels?|ner|predictions?|relations?|sentiments?|tags?|targets?|topics?)[_ -]?[0-9]*",
     re.IGNORECASE,
 )
-_PREFIXES = "BILUESMW"
+# Labels that may stand for no label, in lower case.
+_NO_LABELS = ("-", "_", "?", "-1", "#n/a", "<na>", "n/a", "na", "nan", "nil", "none", "null", "o")
+TAG_PREFIXES = "BILUESMW"
+# The keys of entities and tokens that are read, or that tell what labels they may have.
+_OF_ENTITIES = ("label", "labels", ANSWER)
 # Tags whose annotation is missing: of spaCy, and of tables where no cell is empty.
 MISSING_TAGS = ("-", "_")
 
 
 def is_tag(text: str) -> bool:
     """Return whether a text is O, or a prefix and a label."""
-    return re.fullmatch(rf"O|[{_PREFIXES}]-\S+", text) is not None
+    return re.fullmatch(rf"O|[{TAG_PREFIXES}]-\S+", text) is not None
 
 
 def are_entities(value: Any) -> bool:  # noqa: ANN401 (any JSON)
@@ -47,35 +52,74 @@ def _is_entity(value: Any) -> bool:  # noqa: ANN401 (any JSON)
     return is_list and [type(each) for each in value] == [int, int, str]
 
 
-def _looks_like_annotation(name: str, value: Any, tokens: Any) -> bool:  # noqa: ANN401
-    if isinstance(value, dict) and value:
-        are_shares = all(
-            type(each) in (bool, int, float) and 0 <= each <= 1 for each in value.values()
-        )
-        return (
-            are_shares or any(map(are_entities, value.values())) or bool(_SUSPECT.fullmatch(name))
-        )
-    if isinstance(value, list) and value and isinstance(tokens, list) and value is not tokens:
-        are_tags = all(isinstance(each, str) and is_tag(each) for each in value)
-        if are_tags and len(value) == len(tokens):
+@lru_cache(maxsize=4096)
+def is_suspect(name: str) -> bool:
+    """Return whether the name of a key or column suggests annotation."""
+    return _SUSPECT.fullmatch(name) is not None
+
+
+def _looks_like_annotation(name: str, value: Any, record: Mapping[str, Any]) -> bool:  # noqa: ANN401
+    if value in (None, "", [], {}):
+        return False
+    if isinstance(value, dict):
+        are_shares = all(type(x) in (bool, int, float) and 0 <= x <= 1 for x in value.values())
+        return are_shares or any(map(are_entities, value.values())) or is_suspect(name)
+    tokens, text = record.get("tokens"), record.get("text")
+    if isinstance(value, list) and isinstance(tokens, list) and len(value) == len(tokens):
+        if all(isinstance(each, str) and is_tag(each) for each in value):
             return True
-    return are_entities(value) or bool(value not in (None, "", []) and _SUSPECT.fullmatch(name))
+    return are_entities(value) or _have_places(value, text) or is_suspect(name)
+
+
+def _have_places(value: Any, text: Any) -> bool:  # noqa: ANN401 (any JSON)
+    """Return whether a JSON value is a list of objects with two numbers each, as offsets have."""
+    return (
+        isinstance(value, list)
+        and isinstance(text, str)
+        and all(
+            isinstance(each, dict)
+            and sum(type(x) is int and 0 <= x <= len(text) for x in each.values()) > 1
+            for each in value
+        )
+    )
 
 
 def unread_keys(record: Mapping[str, Any], read: Collection[str]) -> list[str]:
-    """List the keys of an object that look like annotation, other than those that were read."""
-    tokens = record.get("tokens")
-    return [
+    """List the keys of an object that look like annotation, other than those that were read.
+
+    The keys of objects in "tokens", and of entities that were read, are listed as tokens[].tag.
+    """
+    rest = ("text", "tokens", "meta", "data", "options", ANSWER)
+    unread = [
         name
         for name, value in record.items()
-        if name not in read and name not in ("text", "tokens", "meta", "data", "options", ANSWER)
-        if _looks_like_annotation(name, value, tokens)
+        if name not in read and name not in rest and _looks_like_annotation(name, value, record)
     ]
+    for key in ("tokens", *read):
+        for item in record[key] if isinstance(record.get(key), list) else ():
+            for name in item if isinstance(item, dict) else ():
+                if name not in _OF_ENTITIES and _looks_like_annotation(name, item[name], {}):
+                    unread.append(f"{key}[].{name}")
+    return [*dict.fromkeys(unread)]
 
 
-def suspect_columns(names: Iterable[str], read: Collection[str]) -> list[str]:
-    """List the columns of a table that may be annotation, other than those that are read."""
-    return [name for name in names if name not in read and _SUSPECT.fullmatch(name)]
+def flags_of(record: Mapping[str, Any], read: Collection[str]) -> dict[str, bool]:
+    """Return the keys or columns that weren't read and have 0 or 1, as a column a label has."""
+    return {
+        name: str(value).lower() in ("1", "true")
+        for name, value in record.items()
+        if name not in read and str(value).lower() in ("0", "1", "false", "true")
+    }
+
+
+def name_no_labels(labels: Mapping[str, int], what: str) -> list[str]:
+    """Name labels that may stand for an unknown one. what (str): What has the labels."""
+    return [
+        f"{number:,} {what} have the label {label!r}. If it stands for an unknown label, or for "
+        "none, leave it out."
+        for label, number in labels.items()
+        if label.lower() in _NO_LABELS
+    ]
 
 
 def other_annotation(doc: Doc) -> Counter[str]:

@@ -8,7 +8,8 @@ have a sentence a line, its tokens as word|tag. Data sets of Hugging Face have o
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Optional
@@ -17,15 +18,14 @@ from spacy.tokens import Doc
 from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
-from ..common.lines import INVISIBLE, Account, BadLines, Problem, clean, read_lines
-from .annotation import GROUP_KEYS, MISSING_TAGS, TAG_KEYS, is_tag, unread_keys
+from ..common.lines import Account, BadLines, Problem, clean, read_lines
+from .annotation import GROUP_KEYS, MISSING_TAGS, TAG_KEYS, TAG_PREFIXES, is_tag, unread_keys
 from .texts import group_of, json_values, labels_of
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
 # The prefixes that BILUO, BIOES, BMES and BMEWO add to IOB2, and their equivalents in IOB2.
 _IN_IOB2 = {"M": "I", "L": "I", "E": "I", "U": "B", "S": "B", "W": "B"}
-_PREFIXES = "BILUESMW"
 MISSING = "-"  # how a record has a tag that's missing
 # Comments that name a document, or a sentence of it such as name-12, in the style of CoNLL-U.
 _NEW_DOCUMENT = re.compile(r"#\s*newdoc\b(?:\s+id\s*=)?\s*(.*)")
@@ -59,6 +59,8 @@ class Layout:
         """Check the columns."""
         if 0 in (self.token_column, self.tag_column):
             raise ValueError("Columns count from 1, or from -1 at the end, got 0.")
+        if self.token_column == self.tag_column:
+            raise ValueError(f"Tokens and tags are both in {_name(self.tag_column)}: name another.")
 
     def split(self, line: str) -> list[str]:
         """Return the columns of a line."""
@@ -66,18 +68,59 @@ class Layout:
             line = line.rstrip(" \t")  # no tag is empty
         if "\t" in line:
             return [column.strip(" ") for column in line.split("\t")]
-        return re.split(" +", line.strip(" "))
+        return line.strip(" ").split(" ") if "  " not in line else re.split(" +", line.strip(" "))
 
     def split_piped(self, line: str) -> list[str]:
         """Return the tokens of a line of word|tag, or an empty list for other lines."""
-        tokens = line.split()
-        is_piped = self == Layout() and tokens and all(map(_is_piped, tokens))
-        return tokens if is_piped else []
+        tokens = line.split() if "|" in line and self == Layout() else []
+        return tokens if tokens and all(map(_is_piped, tokens)) else []
 
     def tag_of(self, fields: Sequence[str]) -> Optional[str]:
         """Return the tag in the columns of a line, "-" if it's missing, or None if it isn't one."""
-        tag = clean(_column(fields, self.tag_column) or "")
-        return MISSING if tag in MISSING_TAGS else tag if is_tag(tag) else None
+        return read_tag(_column(fields, self.tag_column) or "")
+
+    def token_of(self, fields: Sequence[str], columns: int) -> tuple[str, str]:
+        """Return the word and the tag of a line with `columns` columns. Raises ValueError."""
+        word, tag = _column(fields, self.token_column), _column(fields, self.tag_column)
+        found = read_tag(tag or "")
+        if len(fields) == columns > 1 and word and word.strip() and found:
+            return word, found
+        line = " ".join(fields)
+        if len(fields) != columns:
+            raise ValueError(
+                f"expected {columns} columns as lines before, found {len(fields)} in {line!r}. "
+                "Correct the line."
+            )
+        if columns == 1:
+            raise ValueError(
+                f"expected a token and its tag, found one column in {line!r}. Correct the line: a "
+                "tab or spaces separate columns."
+            )
+        if word is None or tag is None:
+            what, column = (
+                ("token", self.token_column) if word is None else ("tag", self.tag_column)
+            )
+            raise ValueError(
+                f"expected a {what} in {_name(column)}, but there are only {columns} columns in "
+                f"{line!r}. Name another column with --{what}-column."
+            )
+        if not word.strip():
+            raise ValueError(
+                f"expected a token in {_name(self.token_column)}, found {word!r} in {line!r}. "
+                "Correct the line."
+            )
+        known = ", ".join(f"{prefix}-LABEL" for prefix in TAG_PREFIXES)
+        raise ValueError(
+            f"expected the tag O, or one of {known}, or - if it's missing, in "
+            f"{_name(self.tag_column)}, found {tag!r} in {line!r}. Correct the tag."
+        )
+
+
+@lru_cache(maxsize=4096)
+def read_tag(text: str) -> Optional[str]:
+    """Return a tag without what can't be seen, "-" if it's missing, or None if it isn't one."""
+    tag = clean(text)
+    return MISSING if tag in MISSING_TAGS else tag if is_tag(tag) else None
 
 
 def _is_piped(token: str) -> bool:
@@ -104,6 +147,11 @@ class Record:
     text: Optional[str] = None
     cats: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def line(self) -> int:
+        """The first line."""
+        return self.lines[0]
+
     def add(self, word: str, tag: str, *, sent_start: bool, line: int) -> None:
         """Add a token."""
         self.words.append(word)
@@ -113,11 +161,15 @@ class Record:
 
 
 class Tagged(NamedTuple):
-    """The documents of a file, problems of its lines, and what to know about it."""
+    """The documents of a file, problems of its lines, and what to know about it.
+
+    numbers (bool): Whether any tag is a number.
+    """
 
     records: list[Record]
     problems: list[Problem]
     notes: list[str]
+    numbers: bool = False
 
 
 @dataclass
@@ -151,6 +203,18 @@ class _Groups:
         return self.document or self.sentence
 
 
+class _Row(NamedTuple):
+    """A line, or a token of a line of word|tag.
+
+    kind (str): "blank", "docstart", "comment", which may be a token, or "token".
+    """
+
+    number: int
+    line: str
+    fields: Sequence[str]
+    kind: str
+
+
 def read_conll(
     path: Path,
     layout: Layout,
@@ -174,31 +238,24 @@ def read_conll(
 
     Raises ValueError, with file and line, for a malformed line, or a token outside a document.
     """
-    bad, lines = BadLines(), []
-    for number, line in _token_lines(path, layout, bad, account):
-        if "\r" in line:
-            raise ValueError(
-                f"{path}:{number}: expected lines that end with a line feed, found a carriage "
-                "return within one. Convert the line ends, for example with: tr '\\r' '\\n'"
-            )
-        lines.append((number, line, layout.split(line)))
-    tokens = [fields for _, line, fields in lines if _is_token(line, fields, layout)]
+    bad = BadLines()
+    rows = list(_rows(path, layout, bad, account))
+    tokens = [row.fields for row in rows if _may_be_token(row, layout)]
     is_header = _is_header(tokens, layout)
     notes = _column_notes(tokens[is_header:], layout, path)
     has_index = layout.token_column != 1 and all(_INDEX.fullmatch(f[0]) for f in tokens[is_header:])
-    starts = sum(_is_docstart(fields, layout) for _, _, fields in lines)
-    if documents is None and starts == 1:
+    if documents is None and sum(row.kind == "docstart" for row in rows) == 1:
         documents = False
         notes.append(
             f"There is one {DOCSTART} line, so each sentence becomes a document. To make one "
             "document of all, give --docs documents."
         )
     sentences = _Sentences(layout, account, _Groups(group), documents, exact=exact)
-    for number, line, fields in lines:
-        is_blank = not line.strip(" \t")
-        if is_blank or _is_docstart(fields, layout):
-            sentences.end(number, is_blank=is_blank)
-        elif sentences.is_comment(line, fields):
+    for row in rows:
+        number, line, fields, kind = row
+        if kind in ("blank", "docstart"):
+            sentences.end(number, is_blank=kind == "blank")
+        elif kind == "comment" and sentences.is_comment(row):
             account.mark("comment", number)
             sentences.groups.comment(line.strip())
         elif is_header:
@@ -209,19 +266,72 @@ def read_conll(
             account.mark("left out", number)
             sentences.problems.append(Problem(number, RANGE, repr(line)))
         else:
-            sentences.check_start(line, f"{path}:{number}")
-            with bad.skipped():
-                sentences.add(number, line, fields, f"{path}:{number}")
+            sentences.check_start(line, path, number)
+            try:
+                sentences.add(number, fields)
+            except ValueError as error:
+                bad.errors.append(f"{path}:{number}: {error}")
     bad.check(_advice(tokens, layout) if bad.errors else "")
     records = [record for record in sentences.records if record.words]
     words = [word for record in records for word in record.words]
-    is_index = layout.token_column == 1 and words and all(map(_INDEX.fullmatch, words))
-    if is_index and len(tokens[0]) > 2:
+    if words and len(tokens[0]) > 2 and _are_no_words(words):
+        better = _better_layout(tokens, layout)
         raise ValueError(
-            f"{path}:{records[0].lines[0]}: expected tokens in the first column, found numbers "
-            f"alone, {words[0]!r} and others. {_token_advice(tokens, layout)}"
+            f"{path}:{records[0].lines[0]}: expected tokens in {_name(layout.token_column)}, found "
+            f"numbers or tags alone, {words[0]!r} and others. {better or 'Correct the lines.'}"
         )
     return Tagged(records, sentences.problems, notes)
+
+
+def _rows(path: Path, layout: Layout, bad: BadLines, account: Account) -> Iterator[_Row]:
+    """Yield the lines of a file, and a line for each token of a word|tag sentence."""
+    columns: Optional[int] = None  # of word|tag or word|part of speech|tag; 0 in other files
+    for number, line in read_lines(path, account, bad):
+        if "\r" in line:
+            raise ValueError(
+                f"{path}:{number}: expected lines that end with a line feed, found a carriage "
+                "return within one. Convert the line ends, for example with: tr '\\r' '\\n'"
+            )
+        fields = layout.split(line)
+        kind = _kind_of(line, fields, layout)
+        tokens = layout.split_piped(line) if columns != 0 else []
+        if columns is None and kind == "token":
+            columns = tokens[0].count("|") if tokens else 0
+        if tokens and columns:
+            for token in tokens:
+                yield _Row(number, token, token.rsplit("|", columns), "token")
+            yield _Row(number, "", [""], "blank")
+        elif columns and kind == "token":
+            account.mark("left out", number)
+            bad.errors.append(
+                f"{path}:{number}: expected word|tag as in lines before, found {line!r}. Correct "
+                "the line."
+            )
+        else:
+            yield _Row(number, line, fields, kind)
+
+
+def _kind_of(line: str, fields: Sequence[str], layout: Layout) -> str:
+    if not line.strip(" \t"):
+        return "blank"
+    if line[0] == "#" and is_comment(line):
+        return "comment"
+    if "-" in line and DOCSTART in (
+        fields[0].upper(),
+        (_column(fields, layout.token_column) or "").upper(),
+    ):
+        return "docstart"
+    return "token"
+
+
+def is_comment(line: str) -> bool:
+    """Return whether a line begins like a comment. So does a token #."""
+    return line == "#" or line.startswith(("# ", "#\t"))
+
+
+def _may_be_token(row: _Row, layout: Layout) -> bool:
+    """Return whether a line may be that of a token, or of the names of columns."""
+    return row.kind == "token" or (row.kind == "comment" and layout.tag_of(row.fields) is not None)
 
 
 @dataclass
@@ -251,30 +361,31 @@ class _Sentences:
         if not (is_blank and by_documents):
             self.records.append(Record())
 
-    def is_comment(self, line: str, fields: Sequence[str]) -> bool:
-        """Return whether a line is a comment before a sentence."""
-        if self.is_open or not is_comment(line):
+    def is_comment(self, row: _Row) -> bool:
+        """Return whether a line that begins like a comment is one, before a sentence."""
+        if self.is_open:
             return False
-        is_token = "\t" in line and len(fields) == self.columns  # # with a wrong tag
-        return not is_token and self.layout.tag_of(fields) is None
+        is_token = "\t" in row.line and len(row.fields) == self.columns  # # with a wrong tag
+        return not is_token and self.layout.tag_of(row.fields) is None
 
-    def check_start(self, line: str, where: str) -> None:
+    def check_start(self, line: str, path: Path, number: int) -> None:
         """Raise ValueError for a token outside a document."""
         self.documents = self.in_document if self.documents is None else self.documents
         if self.documents and not self.in_document:
             raise ValueError(
-                f"{where}: expected a line '{DOCSTART}' before the first token, found {line!r}. "
-                "Make a document of each sentence, or add the lines that part the documents."
+                f"{path}:{number}: expected a line '{DOCSTART}' before the first token, found "
+                f"{line!r}. Make a document of each sentence, or add the lines that part the "
+                "documents."
             )
 
-    def add(self, number: int, line: str, fields: Sequence[str], where: str) -> None:
+    def add(self, number: int, fields: Sequence[str]) -> None:
         """Add a token. Raises ValueError if the line has none."""
         self.columns = self.columns or len(fields)
-        word, tag = parse_line(line, self.layout, where, self.columns)
-        if not self.exact and INVISIBLE.search(word):
-            what = UNSEEN if clean(word) else NOT_SEEN
-            self.problems.append(Problem(number, what, repr(word)))
-        if not (word := word if self.exact else clean(word)):
+        given, tag = self.layout.token_of(fields, self.columns)
+        word = given if self.exact else clean(given)
+        if word != given and word != given.strip():
+            self.problems.append(Problem(number, UNSEEN if word else NOT_SEEN, repr(given)))
+        if not word:
             self.account.mark("left out", number)
             return
         self.account.mark("written", number)
@@ -284,15 +395,7 @@ class _Sentences:
         record.add(word, tag, sent_start=sent_start, line=number)
 
 
-def _is_docstart(fields: Sequence[str], layout: Layout) -> bool:
-    return DOCSTART in (fields[0], _column(fields, layout.token_column))
-
-
-def _is_token(line: str, fields: Sequence[str], layout: Layout) -> bool:
-    """Return whether a line may be that of a token, or of the names of columns."""
-    if not line.strip(" \t") or _is_docstart(fields, layout):
-        return False
-    return not is_comment(line) or layout.tag_of(fields) is not None
+# Advice, tried on the file
 
 
 def _is_header(tokens: Sequence[Sequence[str]], layout: Layout) -> bool:
@@ -300,33 +403,57 @@ def _is_header(tokens: Sequence[Sequence[str]], layout: Layout) -> bool:
     if len(tokens) < 2 or len(tokens[0]) != len(tokens[1]) or len(tokens[0]) < 2:
         return False
     name = _column(tokens[0], layout.tag_column) or ""
-    is_name = layout.tag_of(tokens[0]) is None and re.fullmatch(r"[A-Za-z][\w .-]*", name)
-    return bool(is_name) and all(layout.tag_of(fields) for fields in tokens[1:_SAMPLE])
+    is_name = re.fullmatch(r"[A-Za-z][\w .-]*", name) and not any(map(read_tag, tokens[0]))
+    tags = {layout.tag_of(fields) for fields in tokens[1:_SAMPLE]}
+    return bool(is_name) and None not in tags and tags != {MISSING}
 
 
 def _tag_columns(tokens: Sequence[Sequence[str]]) -> list[int]:
-    """List the columns that have tags in all of the first lines, and not only O."""
+    """List the columns, from 1, that have tags in all of the first lines, and not only O."""
+    columns = range(min(map(len, tokens), default=0))
+    tags = [{read_tag(fields[i]) for fields in tokens} for i in columns]
+    return [i + 1 for i in columns if None not in tags[i] and tags[i] - {"O", MISSING}]
+
+
+def _are_no_words(words: Iterable[str]) -> bool:
+    """Return whether words are numbers of tokens, or tags, alone."""
+    some = set(words)
+    return all(map(_INDEX.fullmatch, some)) or (
+        all(map(read_tag, some)) and bool(some - {"O", *MISSING_TAGS})
+    )
+
+
+def _better_layout(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
+    """Say which columns have words and tags in all of the first lines, if others than these."""
     some = tokens[:_SAMPLE]
-    columns = range(min(map(len, some), default=0))
-    found = []
-    for i in columns:
-        values = {clean(fields[i]) for fields in some}
-        tags = values - set(MISSING_TAGS)
-        if tags - {"O"} and all(map(is_tag, tags)):
-            found.append(i + 1)
-    return found
+    width = min(map(len, some), default=0)
+    now = [column if column > 0 else width + 1 + column for column in astuple(layout)]
+    tags = _tag_columns(some)
+    words = [
+        i + 1
+        for i in range(width)
+        if i + 1 not in tags and not _are_no_words(fields[i] for fields in some)
+    ]
+    if not tags or not words:
+        return ""
+    best = [now[0] if now[0] in words else words[0], now[1] if now[1] in tags else tags[-1]]
+    options = [
+        f"--{name}-column {column}"
+        for name, column, was in zip(("token", "tag"), best, now, strict=True)
+        if column != was
+    ]
+    has = f"Column {best[1]} has tags in all lines, and column {best[0]} words"
+    return f"{has}: give {' '.join(options)}." if options else ""
 
 
 def _column_notes(tokens: Sequence[Sequence[str]], layout: Layout, path: Path) -> list[str]:
     """Name columns of tags that aren't read. Raises ValueError for several tokens on a line."""
-    others = _tag_columns(tokens)
+    some = tokens[:_SAMPLE]
+    others = _tag_columns(some)
     if not others or layout.tag_column != -1:
         return []
     width = len(tokens[0])
-    even = all(
-        len(fields) % 2 == 0 and all(is_tag(clean(each)) for each in fields[1::2])
-        for fields in tokens[:_SAMPLE]
-    )
+    even = all(len(f) % 2 == 0 and all(map(read_tag, f[1::2])) for f in some)
     if width >= 4 and even and not {*range(3, width + 1, 2)} & {*others}:
         raise ValueError(
             f"{path}: found several tokens and tags on a line, such as "
@@ -349,27 +476,22 @@ def _advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
     is_io = "O" in values and all(re.fullmatch(r"[A-Za-z_]+", label) for label in labels)
     if is_io and 0 < len(labels) < len(tokens) / 2:
         return f"The tags have no prefix. If they are IO, write I-{labels[0]} for {labels[0]}."
-    wrong = sum(layout.tag_of(fields) is None for fields in tokens)
-    if 2 * wrong <= len(tokens):
-        return ""
-    if columns := _tag_columns(tokens):
-        return f"Column {columns[-1]} has tags in all lines: give --tag-column {columns[-1]}."
-    if all(len(re.findall(rf"(?<!\S)(?:O|[{_PREFIXES}]-\S+)", " ".join(f))) > 1 for f in tokens):
+    if better := _better_layout(tokens, layout):
+        return better
+    wrong = [value for value in values if read_tag(value) is None]
+    for what, fixed in (
+        ("lower case: write them in upper case", str.upper),
+        ("another mark than - after the prefix", lambda tag: re.sub(r"^(\w)[_:./]", r"\1-", tag)),
+        ("their prefix at the end", lambda tag: re.sub(r"^(\S+)-(\w)$", r"\2-\1", tag)),
+    ):
+        if wrong and all(read_tag(fixed(value)) for value in values):
+            return f"The tags have {what}, such as {fixed(wrong[0])}."
+    if all(len(re.findall(rf"(?<!\S)(?:O|[{TAG_PREFIXES}]-\S+)", " ".join(f))) > 1 for f in tokens):
         return (
             "Each line has several tags, as of a sentence. Write a token and its tag on each line, "
             "and a blank line after each sentence."
         )
     return ""
-
-
-def _token_advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
-    some = tokens[:_SAMPLE]
-    for i in range(1, min(map(len, some))):
-        values = [fields[i] for fields in some]
-        if i + 1 not in _tag_columns(tokens) and not all(map(_INDEX.fullmatch, values)):
-            if not all(layout.tag_of(fields[: i + 1]) for fields in some):
-                return f"Name the column of tokens, such as --token-column {i + 1}."
-    return "Correct the lines."
 
 
 def read_tagged_json(
@@ -388,8 +510,8 @@ def read_tagged_json(
 
     Raises ValueError, with file and line, for anything else.
     """
-    records, problems, bad = [], list[Problem](), BadLines()
-    for lines, value in json_values(path, bad, account):
+    records, problems, bad, numbers = [], list[Problem](), BadLines(), False
+    for lines, value in json_values(path, account, bad):
         line, where = lines.start, f"{path}:{lines.start}"
         with bad.skipped():
             key = tags_key(value)
@@ -400,15 +522,16 @@ def read_tagged_json(
                 )
             record = Record(group=group_of(value, group), text=value.get("text"))
             for number, (word, tag) in enumerate(zip(value["tokens"], value[key], strict=True)):
-                tag = clean(_named(tag, labels, where))
-                if not (is_tag(tag) or tag == MISSING) or not clean(word):
+                numbers = numbers or type(tag) is int
+                named = read_tag(_named(tag, labels, where))
+                if named is None or not clean(word):
                     raise ValueError(
                         f"{where}: expected a token and a tag such as O or B-PER, found {word!r} "
                         f"and {tag!r}. Correct the line."
                     )
-                if INVISIBLE.search(word):
+                if clean(word) != word.strip():
                     problems.append(Problem(line, UNSEEN, repr(word)))
-                record.add(clean(word), tag, sent_start=number == 0, line=line)
+                record.add(clean(word), named, sent_start=number == 0, line=line)
             others = {name: each for name, each in value.items() if name != key}
             record.cats, read = labels_of(others, where)
             unread = unread_keys(value, (*read, key))
@@ -419,7 +542,7 @@ def read_tagged_json(
             else:
                 problems.append(Problem(line, EMPTY, "[]"))
     bad.check()
-    return Tagged(records, problems, [])
+    return Tagged(records, problems, [], numbers)
 
 
 def tags_key(value: Any) -> Optional[str]:  # noqa: ANN401 (any JSON)
@@ -470,71 +593,6 @@ def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
             sent_starts = [True, *record.sent_starts[part][1:]]
             words, tags, lines = record.words[part], record.tags[part], record.lines[part]
             yield Record(words, tags, sent_starts, lines, record.group)
-
-
-def _token_lines(
-    path: Path, layout: Layout, bad: BadLines, account: Account
-) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file, and a line for each token of a word|tag sentence."""
-    columns: Optional[int] = None  # of word|tag or word|part of speech|tag; 0 in other files
-    for number, line in read_lines(path, bad, account):
-        is_bare = not line.strip() or is_comment(line) or line.startswith(DOCSTART)
-        tokens = layout.split_piped(line) if columns != 0 else []
-        if columns is None and not is_bare:
-            columns = tokens[0].count("|") if tokens else 0
-        if tokens and columns:
-            yield from ((number, "\t".join(token.rsplit("|", columns))) for token in tokens)
-            yield number, ""
-        elif columns and not is_bare:
-            account.mark("left out", number)
-            with bad.skipped():
-                raise ValueError(
-                    f"{path}:{number}: expected word|tag as in lines before, found {line!r}. "
-                    "Correct the line."
-                )
-        else:
-            yield number, line
-
-
-def is_comment(line: str) -> bool:
-    """Return whether a line begins like a comment. So does a token #."""
-    return line == "#" or line.startswith(("# ", "#\t"))
-
-
-def parse_line(line: str, layout: Layout, where: str, columns: int) -> tuple[str, str]:
-    """Return the word and the tag of a line with `columns` columns. where (str): FILE:LINE."""
-    fields = layout.split(line)
-    if len(fields) != columns:
-        raise ValueError(
-            f"{where}: expected {columns} columns as lines before, found {len(fields)} in "
-            f"{line!r}. Correct the line."
-        )
-    if len(fields) == 1:
-        raise ValueError(
-            f"{where}: expected a token and its tag, found one column in {line!r}. Correct the "
-            "line: a tab or spaces separate columns."
-        )
-    word, tag = (_column(fields, column) for column in (layout.token_column, layout.tag_column))
-    if word is None or tag is None:
-        column = layout.token_column if word is None else layout.tag_column
-        what = "token" if word is None else "tag"
-        raise ValueError(
-            f"{where}: expected a {what} in {_name(column)}, but there are only {len(fields)} "
-            f"columns in {line!r}. Name another column with --{what}-column."
-        )
-    if not word.strip():
-        raise ValueError(
-            f"{where}: expected a token in {_name(layout.token_column)}, found {word!r} in "
-            f"{line!r}. Correct the line."
-        )
-    found = layout.tag_of(fields)
-    if found is None:
-        known = ", ".join(f"{prefix}-LABEL" for prefix in _PREFIXES)
-        raise ValueError(
-            f"{where}: expected the tag O, or one of {known}, or - if it's missing, in "
-            f"{_name(layout.tag_column)}, found {tag!r} in {line!r}. Correct the tag."
-        )
-    return word, found
 
 
 def _column(fields: Sequence[str], column: int) -> Optional[str]:

@@ -11,7 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 
-from ..common.lines import BadLines, read_lines, skipping
+from ..common.lines import Account, BadLines, read_lines
 from .read import Data, docs_of, examples_of, open_doc_bin, tokens_of
 from .texts import other_keys, read_json_lines, text_of
 
@@ -82,12 +82,12 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     if ending_of(path) == DOCS:
         yield from docs_of(path, open_doc_bin(path), nlp.vocab)
         return
-    for doc, _ in _read_texts(path, nlp):
+    for doc, _ in _read_texts(path, nlp, Account(path)):
         yield doc
 
 
 def read_bare_shard(
-    path: Path, nlp: Language, bad: Optional[BadLines] = None
+    path: Path, nlp: Language, account: Account, bad: Optional[BadLines] = None
 ) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
     """Stream the docs of a shard without annotation, and the other keys of their JSON.
 
@@ -95,30 +95,32 @@ def read_bare_shard(
     spaces are unknown. A line of JSON gives its keys other than text and annotation, such as "id"
     and "meta". Other shards have no keys. Raises the errors of `read_shard`.
 
-    bad (Optional[BadLines]): Keeps the errors of texts, which are skipped. None: raise the first.
+    account (Account): Notes what became of each line or document.
+    bad (Optional[BadLines]): Keeps the errors of texts, which are left out. None: raise the first.
     """
     if ending_of(path) != DOCS:
-        yield from _read_texts(path, nlp, bad)
+        yield from _read_texts(path, nlp, account, bad)
         return
     for number, doc in enumerate(docs_of(path, open_doc_bin(path), nlp.vocab), start=1):
-        if doc.has_unknown_spaces:
-            yield Doc(nlp.vocab, [token.text for token in doc]), {}
-        else:
-            with skipping(bad):
+        account.read(number)
+        with account.using(number, bad):
+            if doc.has_unknown_spaces:
+                yield Doc(nlp.vocab, [token.text for token in doc]), {}
+            else:
                 yield _make_doc(doc.text, nlp, f"{path}: document {number}"), {}
 
 
 def _read_texts(
-    path: Path, nlp: Language, bad: Optional[BadLines] = None
+    path: Path, nlp: Language, account: Account, bad: Optional[BadLines] = None
 ) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
     if ending_of(path).startswith(JSON_LINES):
-        for number, line in read_json_lines(path, bad):
+        for number, line in read_json_lines(path, account, bad):
             where = f"{path}:{number}"
-            with skipping(bad):
+            with account.using(number, bad):
                 yield _make_doc(text_of(line, where), nlp, where), other_keys(line)
     else:
-        for number, text in read_lines(path, bad):
-            with skipping(bad):
+        for number, text in read_lines(path, account, bad):
+            with account.using(number, bad):
                 yield _make_doc(text, nlp, f"{path}:{number}"), {}
 
 

@@ -7,6 +7,8 @@ from random import Random
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
+from spacy.tokens import Doc
+
 SPLITS = ("train", "dev", "test")
 MIN_GROUPS = 10  # to split by groups
 REGIONS = 10  # of a corpus, each with its part of dev and test
@@ -36,6 +38,25 @@ class Parts(NamedTuple):
     regions: Mapping[str, list[int]]
     groups: Sequence[int]
     by: str
+
+
+def split_corpus(
+    docs: Sequence[Doc],
+    groups: Sequence[str],
+    shares: Sequence[float],
+    seed: int,
+    *,
+    by_order: bool,
+) -> Parts:
+    """Split docs into train, dev and maybe test, as `split_related` does, by their entities."""
+    texts = [tuple(token.text for token in doc) for doc in docs]
+    names = [names_in(doc) for doc in docs]
+    return split_related(groups, texts, shares, seed, by_order=by_order, names=names)
+
+
+def names_in(doc: Doc) -> list[str]:
+    """Return the entities of a doc, and their words."""
+    return [text for ent in doc.ents for text in (f"{ent.text} ", *(token.text for token in ent))]
 
 
 def split_related(

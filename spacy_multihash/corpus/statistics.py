@@ -98,6 +98,14 @@ class SplitCounts:
     sentence_tokens: Counter[int] = field(default_factory=Counter)
     num_sentences: int = 0
 
+    @classmethod
+    def of(cls, docs: Iterable[Doc]) -> "SplitCounts":
+        """Count docs, without their words and sentences."""
+        counts = cls()
+        for doc in docs:
+            counts.add(doc)
+        return counts
+
     def __add__(self, other: "SplitCounts") -> "SplitCounts":
         """Add the counts of other docs."""
         names = [each.name for each in fields(self)]
@@ -750,7 +758,10 @@ def describe_counts(
         for name, counts in {"train": train, **others}.items()
     }
     seen = {name: _seen_stats(counts, train) for name, counts in others.items()}
-    return CorpusStats(splits, seen, matching, vocab.lang)
+    stats = CorpusStats(splits, seen, matching, vocab.lang)
+    if matching != VERBATIM and not stats.has_entities:
+        raise ValueError("How entities are compared has no effect: the corpus has none.")
+    return stats
 
 
 def _seen_stats(counts: SplitCounts, train: SplitCounts) -> SeenStats:

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
-from ..common.lines import Account, BadLines, clean, read_lines, skipping
+from ..common.lines import Account, BadLines, clean, read_lines
 from .annotation import (
     ACCEPT,
     ANSWER,
@@ -19,7 +19,8 @@ from .annotation import (
     LABEL_KEYS,
     REJECT,
     are_entities,
-    suspect_columns,
+    flags_of,
+    is_suspect,
     unread_keys,
 )
 
@@ -36,7 +37,7 @@ _LONGEST_FIELD = 2**31 - 1
 
 
 def read_json_lines(
-    path: Path, bad: Optional[BadLines] = None
+    path: Path, account: Account, bad: Optional[BadLines] = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line that isn't blank, and its JSON object.
 
@@ -44,23 +45,24 @@ def read_json_lines(
 
     Raises ValueError, with file and line, for any other line.
     """
-    for number, line in read_lines(path, bad):
+    for number, line in read_lines(path, account, bad):
         if not line.strip():
+            account.mark("blank", number)
             continue
-        with skipping(bad):
+        with account.trying(number, bad):
             value = _parsed(path, number, line)
             if not isinstance(value, dict):
                 raise _no_object(path, number, line)
             yield number, value
 
 
-def json_values(path: Path, bad: BadLines, account: Account) -> Iterator[tuple[range, Any]]:
+def json_values(path: Path, account: Account, bad: BadLines) -> Iterator[tuple[range, Any]]:
     """Yield the values of a file, one a line, or of its arrays, and the lines of each.
 
     Raises ValueError, with file and line, if arrays or objects of several lines can't be read. The
     errors of single lines are kept.
     """
-    lines = read_lines(path, bad, account)
+    lines = read_lines(path, account, bad)
     number, first = 0, ""
     for number, first in lines:
         if first.strip():
@@ -204,6 +206,7 @@ class AnnotatedText:
     answer (str): The annotator's answer, as Prodigy writes it: "accept" or another.
     group (str): What names the document that the text is from, or "".
     unread (Sequence[str]): Keys that look like annotation, and aren't read.
+    flags (Mapping[str, bool]): Other keys or columns that have 0 or 1.
     is_rejected (bool): Whether its only label was rejected.
     """
 
@@ -216,6 +219,7 @@ class AnnotatedText:
     answer: str = ACCEPT
     group: str = ""
     unread: Sequence[str] = ()
+    flags: Mapping[str, bool] = field(default_factory=dict)
     is_rejected: bool = False
 
     @property
@@ -277,7 +281,7 @@ def read_jsonl(
 
     Errors, with file and line, are kept in `bad`.
     """
-    for lines, value in json_values(path, bad, account):
+    for lines, value in json_values(path, account, bad):
         with bad.skipped():
             yield text_of_json(value, lines, f"{path}:{lines.start}", group, separator)
 
@@ -303,6 +307,7 @@ def text_of_json(
     if is_rejected:
         found.cats = dict.fromkeys(found.cats or (), 0.0)
         found.is_whole, answer = False, ACCEPT
+    unread += unread_keys(record, found.read)
     return AnnotatedText(
         lines,
         text,
@@ -312,7 +317,8 @@ def text_of_json(
         _tokens_of(record, text, where),
         answer,
         group_of(value, group),
-        [*unread, *unread_keys(record, found.read)],
+        unread,
+        flags_of(record, ("text", *found.read, *unread)),
         is_rejected,
     )
 
@@ -346,7 +352,8 @@ def _add_labels(record: Mapping[str, Any], found: _Annotation) -> None:
             continue
         if key == "cats" and isinstance(value, dict):
             for label, share in value.items():
-                found.add_label(clean(label), _share(share, label, found.where))
+                if share is not None:  # otherwise, it's unknown
+                    found.add_label(clean(label), _share(share, label, found.where))
             found.cats = found.cats or {}
             found.is_whole = not value
             found.read.append(key)
@@ -408,9 +415,12 @@ def _of_label_studio(
     """Return the text of a task, with its annotations, and name what isn't read."""
     data = value["data"]
     texts = [text for text in data.values() if isinstance(text, str)]
-    record = {"text": data["text"]} if "text" in data else {}
-    if not record and len(texts) == 1:
-        record = {"text": texts[0]}
+    if "text" not in data and len(texts) != 1:
+        raise ValueError(
+            f'{where}: expected the text as "data": {{"text": "a text"}}, found {len(texts)} texts '
+            f"in {', '.join(data) or 'nothing'}. Rename the one that's annotated."
+        )
+    record = {"text": data.get("text", *texts[:1])}
     tasks = [task for task in tasks if isinstance(task, dict) and not task.get("was_cancelled")]
     results = [task.get("result") for task in tasks]
     if any(not isinstance(result, list) for result in results):
@@ -570,7 +580,7 @@ def read_csv(
     in `bad`: another number of fields, quotes that aren't closed, rows merged by a quote, and no
     label where each text needs one.
     """
-    lines = [line for _, line in read_lines(path, bad, account)]
+    lines = [line for _, line in read_lines(path, account, bad)]
     first = lines[0] if lines else ""
     delimiter = layout.find_delimiter(first)
     rows = _csv_rows(path, lines, delimiter, bad) if delimiter else []
@@ -589,7 +599,7 @@ def read_csv(
             raise ValueError(f"{path}:1: two columns are called {name!r}. Rename one of them.")
     text_at, label_at = map(header.index, names)
     known = {clean(row.fields[label_at]) for row in rows[1:] if len(row.fields) > label_at}
-    unread = suspect_columns(header, names)
+    unread = [name for name in header if name not in names and is_suspect(name)]
     for lines_of, fields in rows[1:]:
         if not any(map(str.strip, fields)):
             account.mark("blank", lines_of.start, lines_of.stop - 1)
@@ -616,6 +626,7 @@ def read_csv(
                 cats=cats,
                 group=group_of(record, group),
                 unread=named,
+                flags=flags_of(record, (*names, *unread)),
             )
 
 

@@ -102,7 +102,12 @@ def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[floa
     if not text.strip():
         raise ValueError("The text is empty.")
     nlp = loaded(nlp)
-    with asking_probabilities(nlp, threshold=threshold):
+    with asking_probabilities(nlp, threshold=threshold) as are_given:
+        if threshold is not None and not are_given:
+            raise ValueError(
+                "threshold is for probabilities of entities, which no component of the pipeline "
+                "gives. Leave it out."
+            )
         doc = nlp(text)
     of_span = probabilities_of(doc)
     predicted = [(ent, of_span.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]

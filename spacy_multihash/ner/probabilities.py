@@ -40,8 +40,11 @@ def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> No
 
 
 @contextmanager
-def asking_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> Iterator[None]:
-    """Make components give probabilities as long as the context is open; see ask_probabilities."""
+def asking_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> Iterator[bool]:
+    """Make components give probabilities as long as the context is open; see ask_probabilities.
+
+    Yields whether any component gives them.
+    """
     names = set(nlp.component_names)
     settings = [
         (pipe, name, getattr(pipe, name))
@@ -51,7 +54,7 @@ def asking_probabilities(nlp: Language, *, threshold: Optional[float] = None) ->
     ]
     ask_probabilities(nlp, threshold=threshold)
     try:
-        yield
+        yield any(name.startswith(_KNOWN) for name in nlp.component_names)
     finally:
         for name in [name for name in nlp.component_names if name not in names]:
             nlp.remove_pipe(name)

@@ -248,6 +248,10 @@ def accelerate(
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
     source, nlp = nlp, loaded(nlp)
+    for loop in kept:
+        if not any(_is_spacys(pipe, loop) for _, pipe in nlp.components):
+            what = loop.state_type
+            raise ValueError(f"There's no {what} of spaCy's to keep. Leave keep_{what} out.")
     if isinstance(texts, (str, Path)):
         texts = [doc.text for doc in read_bare_docs(texts, nlp)]
     if texts is None:
@@ -293,6 +297,10 @@ def _accelerate_and_measure(
     tokens = median(map(len, docs))
     gain = Gain(this_machine(), [*figures, *loaded_in], agreement, tokens, why)
     return replace(done, gain=gain)
+
+
+def _is_spacys(pipe: object, loop: "Loop") -> bool:
+    return isinstance(pipe, loop.spacys) and not isinstance(pipe, loop.component)
 
 
 def _accelerate(nlp: Language, kept: Sequence["Loop"]) -> Acceleration:

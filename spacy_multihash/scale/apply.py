@@ -26,7 +26,7 @@ from ..common.files import (
     write_bytes,
     write_json,
 )
-from ..common.lines import BadLines
+from ..common.lines import Account, BadLines
 from ..common.load import load_pipeline
 from ..common.outputs import check_apart, check_writable
 from ..common.progress import Progress, no_progress
@@ -310,8 +310,8 @@ def _apply_to_shard(application: Application, shard: Shard) -> Counts:
         ask_probabilities(nlp)
     if application.max_length is not None:
         nlp.max_length = application.max_length
-    bad = BadLines()
-    bare = read_bare_shard(shard.source, nlp, bad)
+    account, bad = Account(shard.source), BadLines()
+    bare = read_bare_shard(shard.source, nlp, account, bad)
     counts = Counter[str]()
     changed = shard.source.stat().st_mtime_ns
     with replacing_file(shard.target) as new:
@@ -325,14 +325,19 @@ def _apply_to_shard(application: Application, shard: Shard) -> Counts:
             annotated = with_contexts(pairs, contexts, str(shard.source))
             records = ({**_record(_counted(doc, counts)), **rest} for doc, rest in annotated)
             write_json_lines(new, records)
+        account.check()
+        dropped = account.counts()["written"] - counts["docs"]
+        skipped = len(bad.errors) + dropped
+        if dropped:
+            bad.errors.append(f"{shard.source}: a component dropped {dropped:,} texts.")
         if bad.errors and not counts["docs"]:
-            raise ValueError(f"All {len(bad.errors):,} texts are wrong. {bad.errors[0]}")
-        skipped = shard.target.with_name(f"{shard.target.name}{ERRORS}")
-        skipped.unlink(missing_ok=True)
+            raise ValueError(f"All {skipped:,} texts are wrong. {bad.errors[0]}")
+        listed = shard.target.with_name(f"{shard.target.name}{ERRORS}")
+        listed.unlink(missing_ok=True)
         if bad.errors:
-            write_bytes(skipped, "".join(f"{error}\n" for error in bad.errors).encode())
+            write_bytes(listed, "".join(f"{error}\n" for error in bad.errors).encode())
         os.utime(new, ns=(changed, changed))  # `is_done` compares it
-    return Counts(counts["docs"], counts["tokens"], counts["entities"], len(bad.errors))
+    return Counts(counts["docs"], counts["tokens"], counts["entities"], skipped)
 
 
 def _stored(docs: Iterable[Doc], source: Path) -> DocBin:

@@ -1,14 +1,15 @@
 """Align, merge, reduce and prune tables of static vectors, from and to files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Optional, Union
 
 import spacy
 from spacy.vocab import Vocab
 
-from ..common.lines import clean, read_lines
+from ..common.lines import Account, clean, read_lines
 from ..common.load import source_path
 from ..common.outputs import check_file_output, check_folder_output, paths_in
 from ..common.progress import Progress, no_progress
@@ -18,7 +19,7 @@ from ..embed.features import attr_id
 from ..vectors import reduce
 from ..vectors.align import alike_vectors, pair_vectors, procrustes
 from ..vectors.files import read_table, text_words, write_table
-from ..vectors.table import VectorTable
+from ..vectors.table import VectorTable, word_keys
 from ..vectors.text import SUFFIXES, is_text
 
 Source = Union[str, Path]
@@ -34,6 +35,7 @@ class WrittenVectors(Result):
 
     table (VectorTable): The table.
     pairs (Optional[int]): The pairs of words that tables were aligned by.
+    unknown (Mapping[str, int]): How many of the "words" or "pairs" given have no vector, if any.
     """
 
     table: VectorTable = field(repr=False)
@@ -41,6 +43,12 @@ class WrittenVectors(Result):
     vectors: int
     width: int
     pairs: Optional[int] = None
+    unknown: Mapping[str, int] = field(default_factory=dict)
+
+    def notes(self) -> Iterable[str]:
+        """Say what has no vector."""
+        for what, number in self.unknown.items():
+            yield f"Left out, since the table has no vector: {number:,} of the {what} given."
 
     def tables(self) -> Iterable[Table]:
         """The size of the table."""
@@ -79,10 +87,11 @@ def align_vectors(
     if isinstance(dictionary, (str, Path)):
         dictionary = read_pairs(Path(dictionary))
     if dictionary is None:
-        Y, X = alike_vectors(table, other)
+        Y, X, unknown = *alike_vectors(table, other), 0
     else:
-        Y, X = pair_vectors(table, other, dictionary)
-    return _write(output, reduce.map_table(table, procrustes(Y, X)), progress, pairs=len(Y))
+        Y, X, unknown = pair_vectors(table, other, dictionary)
+    mapped = reduce.map_table(table, procrustes(Y, X))
+    return _write(output, mapped, progress, pairs=len(Y), unknown={"pairs": unknown})
 
 
 def merge_vectors(
@@ -142,7 +151,8 @@ def reduce_vectors(
     chosen = None if words is None else read_words(words)
     stats = reduce.moments(table.estimation_vectors(chosen))
     function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
-    return _write(output, reduce.map_table(table, function), progress)
+    unknown = {} if chosen is None else {"words": int((~table.look_up(chosen)[0]).sum())}
+    return _write(output, reduce.map_table(table, function), progress, unknown=unknown)
 
 
 def prune_vectors(
@@ -168,9 +178,11 @@ def prune_vectors(
 
     Raises ValueError if the table or the words can't be used.
     """
-    (table,) = _read([source], output, lang, force, progress, paths_in(words))
+    inputs, by_attr = paths_in(words), attr is not None
+    (table,) = _read([source], output, lang, force, progress, inputs, uses_lang=by_attr)
     values = table.values(read_words(words), None if attr is None else attr_id(attr))
-    return _write(output, reduce.prune(table, values, first=first), progress)
+    unknown = {"words": int((table.find(word_keys(values)) < 0).sum())}
+    return _write(output, reduce.prune(table, values, first=first), progress, unknown=unknown)
 
 
 def _read(
@@ -180,11 +192,14 @@ def _read(
     force: bool,
     progress: Progress,
     inputs: Sequence[Source] = (),
+    *,
+    uses_lang: bool = False,
 ) -> list[VectorTable]:
     """Check the output, and read tables.
 
     lang (Optional[str]): The language to set. None keeps the language of each table.
     inputs (Sequence[Optional[Source]]): Other files that are read.
+    uses_lang (bool): Whether the language decides more than what the pipeline says of itself.
     """
     paths = []
     for source in sources:
@@ -204,6 +219,8 @@ def _read(
         check_folder_output(output, *sources, *inputs, force=force)
     if lang is not None:
         spacy.blank(lang)
+        if is_text(output) and not uses_lang:
+            raise ValueError("--lang is for the pipeline to write, and OUT is text. Leave it out.")
     return [read_table(source, lang, progress=progress) for source in sources]
 
 
@@ -213,9 +230,11 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
     Raises ValueError if a line isn't UTF-8, doesn't have two words, or repeats a pair.
     """
     pairs: dict[tuple[str, ...], int] = {}
-    for number, line in read_lines(path):
+    account = Account(path)
+    for number, line in read_lines(path, account):
         words = [clean(word) for word in (line.split("\t") if "\t" in line else line.split())]
-        if not any(words):
+        if not line.strip():
+            account.mark("blank", number)
             continue
         pair = tuple(words)
         if len(words) != 2 or not all(words) or pair in pairs:
@@ -225,27 +244,40 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
                 "Correct or remove the line."
             )
         pairs[pair] = number
+        account.mark("written", number)
+    account.check()
     if not pairs:
         raise ValueError(f"{path} has no pairs. Write two words on each line.")
     return [(word, other) for word, other in pairs]
 
 
 def read_words(words: Words) -> list[str]:
-    """List distinct words in their order."""
+    """List distinct words in their order. Raises ValueError if a file has none."""
     if isinstance(words, (str, Path)):
         path = Path(words)
         if path.is_dir() or path.suffix == ".spacy":
             words = [token.text for doc in read_docs(path, Vocab()) for token in doc]
         else:
-            words = [clean(line) for _, line in read_lines(path)]
+            account = Account(path)
+            words = []
+            for number, line in read_lines(path, account):
+                words.append(clean(line))
+                account.mark("written" if words[-1] else "blank", number)
+            account.check()
         if not any(words):
             raise ValueError(f"There are no words in {path}. Check the path.")
     return list(dict.fromkeys(filter(None, words)))
 
 
 def _write(
-    output: Path, table: VectorTable, progress: Progress, *, pairs: Optional[int] = None
+    output: Path,
+    table: VectorTable,
+    progress: Progress,
+    *,
+    pairs: Optional[int] = None,
+    unknown: Mapping[str, int] = MappingProxyType({}),
 ) -> WrittenVectors:
     write_table(output, table, progress=progress)
     vectors, width = table.data.shape
-    return WrittenVectors(table, output, vectors, width, pairs)
+    unknown = {what: number for what, number in unknown.items() if number}
+    return WrittenVectors(table, output, vectors, width, pairs, unknown)

@@ -8,8 +8,9 @@ from typing import Any, Union
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
-from ..corpus.convert import Reading, convert
+from ..corpus.convert import convert
 from ..corpus.read import read_docs
+from ..corpus.sources import Reading
 from .options import Options
 
 # Likely problems of a corpus, with details.

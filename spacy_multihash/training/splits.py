@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from ..corpus.annotation import name_other, other_annotation
 from ..corpus.read import text_labels
-from ..corpus.splits import MIN_GROUPS, make_folds, split_related
+from ..corpus.splits import MIN_GROUPS, make_folds, split_corpus
 from ..corpus.statistics import CorpusStats
 from .options import Options
 
@@ -84,14 +84,8 @@ def split_docs(
             f"needs at least {MIN_DOCS} to split off a tenth. Give more, or --dev and --test."
             f"{advice if has_sentences else ''}"
         )
-    parts = split_related(
-        groups or [""] * number,
-        [tuple(token.text for token in doc) for doc in items],
-        shares,
-        options.seed,
-        by_order=not options.textcat,
-        names=[names_in(doc) for doc in items],
-    )
+    groups = groups or [""] * number
+    parts = split_corpus(items, groups, shares, options.seed, by_order=not options.textcat)
     if options.group is not None and parts.by != "groups":
         raise ValueError(
             f"--group {options.group} names {len(set(groups))} documents of {name} in "
@@ -100,11 +94,6 @@ def split_docs(
         )
     made = {name: [items[i] for i in places] for name, places in parts.places.items()}
     return Split({**docs, **made}, parts.regions, parts.by, parts.groups or groups, parts.places)
-
-
-def names_in(doc: Doc) -> list[str]:
-    """Return the entities of a doc, and their words."""
-    return [text for ent in doc.ents for text in (f"{ent.text} ", *(token.text for token in ent))]
 
 
 class Fold(NamedTuple):

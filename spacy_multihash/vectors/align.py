@@ -47,15 +47,17 @@ def procrustes(Y: numpy.ndarray, X: numpy.ndarray) -> AffineMap:
 
 def pair_vectors(
     table: VectorTable, target: VectorTable, pairs: Sequence[tuple[str, str]]
-) -> tuple[numpy.ndarray, numpy.ndarray]:
+) -> tuple[numpy.ndarray, numpy.ndarray, int]:
     """Look up the pairs for which both tables have a vector, (n, width) float32 each.
 
-    Pairs with the same two vectors count once. Raises ValueError if there are none.
+    Pairs with the same two vectors count once. Also returns the number of pairs without vectors.
+    Raises ValueError if no pair has them.
     """
     (has_Y, Y), (has_X, X) = (
         t.look_up(words) for t, words in zip((table, target), zip(*pairs, strict=True), strict=True)
     )
-    return _distinct(table, target, Y[has_Y & has_X], X[has_Y & has_X])
+    both = has_Y & has_X
+    return *_distinct(table, target, Y[both], X[both]), int((~both).sum())
 
 
 def alike_vectors(table: VectorTable, target: VectorTable) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -71,7 +73,7 @@ def alike_vectors(table: VectorTable, target: VectorTable) -> tuple[numpy.ndarra
     if table.floret is not None or target.floret is not None:
         texts = (target if table.floret is not None else table).words
         words = [word for word in texts if word][:MAX_ALIKE]
-        return pair_vectors(table, target, [(word, word) for word in words])
+        return pair_vectors(table, target, [(word, word) for word in words])[:2]
     keys = table.keys
     if target.attr != table.attr:
         keys = word_keys(target.values([word or "" for word in table.words]))

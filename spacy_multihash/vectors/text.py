@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple, Optional, cast
 import numpy
 
 from ..common.files import UnreadableFile
+from ..common.lines import Account
 from ..common.progress import Progress, no_progress
 from .table import FLORET
 
@@ -73,21 +74,25 @@ def read_text(
     words: list[str] = []
     numbers = bytearray()
     header: Optional[Header] = None
-    number = 0
+    number, account = 0, Account(path)
     try:
         with _opened(path) as file_:
             lines = progress(file_, desc="Reading", unit=" lines")
-            for number, line in enumerate(lines, start=1):  # noqa: B007 (errors name it)
+            for number, line in enumerate(lines, start=1):
+                account.read(number)
                 text = _decoded(line)
                 if not text:
+                    account.mark("blank", number)
                     continue
                 if header is None:
                     header = _header(text)
                     if header.rows is not None:
+                        account.mark("header", number)
                         continue
                 word, vector = _parsed(text, header.width)
                 words.append(word)
                 numbers += vector.tobytes()
+                account.mark("written", number)
     except _ERRORS_OF_DAMAGED_FILES as error:
         raise UnreadableFile(
             f"{path} is damaged after line {number} ({error}). Copy or make it again."
@@ -95,6 +100,7 @@ def read_text(
     except ValueError as error:
         where = f"{path}, line {number}" if number else path
         raise ValueError(f"{where}: {error}") from error
+    account.check()
     if header is None:
         raise ValueError(f"{path} is empty: expected a line for each word. Check the path.")
     if header.rows not in (None, len(words)):

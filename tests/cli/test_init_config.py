@@ -35,7 +35,7 @@ def test_dash_prints_the_config_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     ("pipeline", "option", "said"),
-    [("ner", "--max-size=5M", "need --train"), ("parser", "--lang=nl", "textcat_multilabel")],
+    [("ner", "--max-size=5M", "is for --train"), ("parser", "--lang=nl", "textcat_multilabel")],
 )
 def test_what_is_wrong_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: str, option: str, said: str

@@ -94,7 +94,7 @@ EMBED = "--components.tok2vec.model.embed"
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--workers", 2), "--workers and --dask count shards: give their folder"),
+        (("--workers", 2), "--workers is for --shards"),
         (("--component", "ner"), "component 'ner' holds no MultiEmbed"),
         (("word",), "Invalid config override 'word': name should start with --"),
         (("--no.such", 1), "not a section value that can be overridden"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spacy_multihash import Converted, Reading, convert
 from spacy_multihash.common.lines import Account, clean
-from spacy_multihash.corpus.convert import ENTITIES_LEFT_OUT
+from spacy_multihash.corpus.alignment import ENTITIES_LEFT_OUT
 
 # Rows of each format, each with its own word, w0 to w9; what comes before and after them.
 LABELS = ["news", "sport", "money"]

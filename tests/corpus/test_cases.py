@@ -11,8 +11,9 @@ from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from spacy_multihash import Converted, Reading, convert, corpus_stats
+from spacy_multihash.corpus.alignment import HIDDEN, NOT_ALIGNED, REJECTED
 from spacy_multihash.corpus.conll import EMPTY, RANGE, UNREAD, UNSEEN
-from spacy_multihash.corpus.convert import CONTRADICTS, HIDDEN, NOT_ALIGNED, REJECTED
+from spacy_multihash.corpus.convert import CONTRADICTS
 from spacy_multihash.inspection.errors import errors
 from spacy_multihash.tables.vectors import read_pairs, read_words
 from spacy_multihash.training.texts import score_texts

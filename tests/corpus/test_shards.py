@@ -8,6 +8,7 @@ import spacy
 import srsly
 from spacy.tokens import Doc, DocBin
 
+from spacy_multihash.common.lines import Account
 from spacy_multihash.corpus.shards import list_shards, read_bare_shard, read_shard
 
 NLP = spacy.blank("en")
@@ -39,7 +40,7 @@ def test_docs_of_a_shard_are_streamed(tmp_path: Path, ending: str) -> None:
 
     counting = spacy.blank("en")
     counting.make_doc = make_doc  # type: ignore[method-assign]
-    assert [doc.text for doc, _ in read_bare_shard(path, counting)] == TEXTS
+    assert [doc.text for doc, _ in read_bare_shard(path, counting, Account(path))] == TEXTS
     assert made == TEXTS  # cut into tokens once
 
 
@@ -49,7 +50,8 @@ def test_lines_of_json_give_what_is_no_annotation(tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("Anna\n")
     DocBin(docs=[NLP("Anna")]).to_disk(tmp_path / "three.spacy")
     rests = {
-        path.name: [rest for _, rest in read_bare_shard(path, NLP)] for path in tmp_path.iterdir()
+        path.name: [rest for _, rest in read_bare_shard(path, NLP, Account(path))]
+        for path in tmp_path.iterdir()
     }
     assert rests == {
         "one.jsonl": [{"id": 7, "meta": {"source": ["a"]}}, {}],
@@ -141,7 +143,7 @@ def test_damage_is_told_with_file_and_line_when_it_is_reached(
 def test_doc_that_is_too_long_is_numbered(tmp_path: Path) -> None:
     narrow = spacy.blank("en")
     narrow.max_length = 12
-    docs = read_bare_shard(write(tmp_path / "one.spacy"), narrow)
+    docs = read_bare_shard(write(tmp_path / "one.spacy"), narrow, Account(tmp_path))
     assert [next(docs)[0].text for _ in range(2)] == TEXTS[:2]
     with pytest.raises(ValueError, match="one.spacy: document 3: expected a .* at most 12 .* 14"):
         next(docs)

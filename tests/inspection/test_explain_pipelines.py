@@ -297,5 +297,5 @@ def test_command_prints_texts_and_corpora_and_writes_a_page(
     dev = write_corpus(tmp_path / "dev.spacy", make_docs(2))
     result = cli.ok("explain", model, "--data", dev)
     assert "label entities unknown feature everywhere in the entity" in said(result)
-    assert "--data is not" in cli.refused("explain", model, TEXT, "--data", dev)
+    assert "TEXT has no effect with --data" in cli.refused("explain", model, TEXT, "--data", dev)
     assert "TEXT or --file" in cli.refused("explain", model)

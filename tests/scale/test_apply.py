@@ -411,7 +411,8 @@ def test_docs_that_a_component_fails_at_are_left_out(
     failing = add_pipe(model, tmp_path / "failing", "fails_at_bob_for_tests")
     shard = tmp_path / "one.jsonl"
     srsly.write_jsonl(shard, [{"text": text, "id": text} for text in LINES])
-    apply(failing, shard, tmp_path / "out", code=CODE, format=format)
+    done = apply(failing, shard, tmp_path / "out", code=CODE, format=format)
+    assert done.counts.docs + done.counts.skipped == len(LINES) and done.counts.skipped
     expected = [text for text in LINES if "Bob" not in text]
     if format == "jsonl":
         records = list(srsly.read_jsonl(tmp_path / "out" / "one.jsonl"))

@@ -1,0 +1,596 @@
+"""Files of annotated texts or tokens, read as sources of docs."""
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Literal, Optional, Union
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..common.lines import INVISIBLE, Account, BadLines, Problem, read_lines
+from .alignment import ENTITIES_LEFT_OUT, OFFSETS, TRIMMED, Offsets, PlacedText
+from .annotation import ACCEPT, is_tag, name_no_labels
+from .conll import (
+    DOCSTART,
+    MISSING,
+    UNREAD,
+    Layout,
+    Record,
+    Scheme,
+    Tagged,
+    cut_records,
+    doc_of,
+    find_scheme,
+    is_comment,
+    read_conll,
+    read_tagged_json,
+    tags_key,
+)
+from .texts import AnnotatedText, CsvLayout, json_values, read_csv, read_jsonl
+
+Format = Literal["conll", "jsonl", "csv"]
+_SUFFIXES: dict[str, Format] = {
+    **dict.fromkeys((".conll", ".conll2002", ".conll2003", ".iob", ".iob2", ".bio"), "conll"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "jsonl"),
+    ".csv": "csv",
+}
+NAMES = {"conll": "CoNLL", "jsonl": "JSON lines", "tokens": "JSON lines of tokens", "csv": "CSV"}
+
+NO_WORDS = "Left out: text without words"
+NOT_ACCEPTED = f'Left out: text whose "answer" is not "{ACCEPT}"'
+NOT_ANNOTATED = "Missing annotation of entities, not even an empty list"
+NO_LABELS = "Missing annotation of labels, not even an empty list"
+ODD_TAG = "I- tags without a B- before them, read as B-"
+GLUED = "Read as one token: token with a blank in it"
+
+SHOWN_LINES = 3
+# This many labels, each of a single text, suggest a wrong column.
+_MANY_LABELS = 20
+# Labels that don't apply are written with 0 to this many in all, and must be if texts have several.
+_ZEROS, _MOST_ZEROS = 2 * 10**6, 20 * 10**6
+_BYTES = 70  # in memory, of a label in doc.cats
+# A sentence with more tokens suggests missing blank lines.
+_LONG_SENTENCE = 1000
+_HINT_TEXTS, _HINT_SPANS = 200, 2000  # to try offsets on
+_GUESSED = 200  # lines, to tell the format
+_SEPARATOR = re.compile(r"[^\w\s]+|\s*[,;/|#+&]\s*")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read files: the options of `convert`. None: by default.
+
+    Options that have no effect on any of the files are refused.
+
+    format (Optional[Format]): The format. None: by suffix, or by the first lines.
+    docs (Optional[str]): CoNLL and JSON of tokens: what becomes a doc, "sentences", "documents", or
+        a maximum number of tokens. None: "documents" if -DOCSTART- lines separate them.
+    labels (Optional[Sequence[str]]): JSON of tokens: the tag of each number.
+    token_column, tag_column (Optional[int]): CoNLL: the columns, from 1, or from -1 at the end.
+        None: the first and the last.
+    text_column, label_column (Optional[str]): CSV: the names of the columns. None: text and label.
+    label_separator (Optional[str]): CSV and JSON: separates the labels of a text.
+    offsets (Optional[str]): JSON: how the offsets of entities count, one of OFFSETS in
+        `corpus.alignment`, or a number to add.
+    group (Optional[str]): What names the document that a text is from: a key, or a column of CSV or
+        CoNLL. None: the usual keys.
+    """
+
+    format: Optional[Format] = None
+    docs: Optional[str] = None
+    labels: Optional[Sequence[str]] = None
+    token_column: Optional[int] = None
+    tag_column: Optional[int] = None
+    text_column: Optional[str] = None
+    label_column: Optional[str] = None
+    label_separator: Optional[str] = None
+    offsets: Optional[str] = None
+    group: Optional[str] = None
+
+    def __post_init__(self) -> None:
+        """Check the settings that are strings, and the columns."""
+        Offsets.parse(self.offsets or "characters")
+        rules = (None, "sentences", "documents")
+        if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", str(self.docs)):
+            raise ValueError(
+                f"--docs must be sentences, documents or a number of tokens, was: {self.docs}."
+            )
+        _ = self.layout
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of a CoNLL file."""
+        columns = (1 if self.token_column is None else self.token_column, self.tag_column)
+        return Layout(columns[0], -1 if columns[1] is None else columns[1])
+
+    @property
+    def csv_layout(self) -> CsvLayout:
+        """The columns of a CSV file."""
+        names = (self.text_column or "text", self.label_column or "label")
+        return CsvLayout(*names, self.label_separator)
+
+    def check_applies(self, sources: "Sequence[Source]") -> None:
+        """Raise ValueError for options that no file has a use for."""
+        used = {"format", "group"}.union(*(source.uses() for source in sources))
+        for each in fields(self):
+            if each.name not in used and getattr(self, each.name) is not None:
+                found = " and ".join(dict.fromkeys(NAMES[source.kind] for source in sources))
+                raise ValueError(
+                    f"--{each.name.replace('_', '-')} is for {_USES[each.name]}, and "
+                    f"{sources[0].path} is {found}{_WITHOUT.get(each.name, '')}. Leave it out."
+                )
+
+
+# What each option is for, and what a file of the right format lacks.
+_USES = {
+    "docs": "CoNLL and JSON lines of tokens",
+    "labels": "JSON lines of tokens whose tags are numbers",
+    **dict.fromkeys(("token_column", "tag_column"), "CoNLL"),
+    **dict.fromkeys(("text_column", "label_column"), "CSV"),
+    "label_separator": "labels of texts in JSON lines and CSV",
+    "offsets": "entities of JSON lines",
+}
+_WITHOUT = {
+    "labels": " with other tags",
+    "label_separator": " without them",
+    "offsets": " without them",
+}
+
+
+@dataclass
+class Source(ABC):
+    """A file that was read, and whose items become docs.
+
+    kind (str): A key of NAMES.
+    problems (list[Problem]): The problems of lines. `make_doc` adds some.
+    notes (list[str]): What to know about the file.
+    scheme (Optional[Scheme]): The scheme of its tags.
+    has_entities (bool): Whether docs have entities.
+    items (Sequence): The documents or texts, with their `line` and `group`.
+    """
+
+    path: Path
+    kind: str
+    account: Account
+    problems: list[Problem]
+    notes: list[str]
+    scheme: Optional[Scheme] = None
+    has_entities: bool = True
+    items: Sequence[Union[Record, AnnotatedText]] = ()
+
+    @abstractmethod
+    def uses(self) -> Sequence[str]:
+        """List the options of `Reading` that have an effect on the file."""
+
+    @abstractmethod
+    def make_doc(self, i: int, nlp: Language) -> Doc:
+        """Make the doc of an item."""
+
+    @abstractmethod
+    def hint(self, nlp: Language) -> str:
+        """Return an option that most of the file asks for, with a reason, or ""."""
+
+
+@dataclass
+class TaggedTokens(Source):
+    """A file with a token a line, or of JSON with tokens.
+
+    numbers (bool): Whether its tags are numbers.
+    """
+
+    items: Sequence[Record] = ()
+    numbers: bool = False
+
+    def uses(self) -> Sequence[str]:
+        """List the options of `Reading` that have an effect on the file."""
+        if self.kind == "conll":
+            return ("docs", "token_column", "tag_column")
+        return ("docs", "labels") if self.numbers else ("docs",)
+
+    def make_doc(self, i: int, nlp: Language) -> Doc:
+        """Make a doc of the words of a document. Spaces are unknown unless the file has a text."""
+        record = self.items[i]
+        try:
+            return doc_of(record, self.scheme or "IOB2", nlp.vocab)
+        except ValueError as error:
+            raise ValueError(
+                f"{self.path}:{record.line}: the tokens don't spell the text "
+                f"{str(record.text)[:60]!r}. Correct the line, or leave the text out."
+            ) from error
+
+    def hint(self, nlp: Language) -> str:
+        """Say how to cut documents, if a sentence has very many tokens."""
+        longest = 0
+        for record in self.items:
+            starts = [i for i, opens in enumerate(record.sent_starts) if opens]
+            bounds = pairwise([*starts, len(record.words)])
+            longest = max([longest, *(end - start for start, end in bounds)])
+        if longest <= _LONG_SENTENCE:
+            return ""
+        return (
+            f"A sentence has {longest:,} tokens: there's no blank line in it. Cut documents with, "
+            "for example, --docs 100"
+        )
+
+
+@dataclass
+class AnnotatedTexts(Source):
+    """A file of texts.
+
+    labels (Sequence[str]): The labels of whole texts.
+    with_zeros (bool): Whether docs have 0 for labels that don't apply.
+    """
+
+    items: Sequence[AnnotatedText] = ()
+    labels: Sequence[str] = ()
+    with_zeros: bool = True
+    offsets: Offsets = field(default_factory=Offsets)
+
+    def uses(self) -> Sequence[str]:
+        """List the options of `Reading` that have an effect on the file."""
+        if self.kind == "csv":
+            return ("text_column", "label_column", "label_separator")
+        return ["offsets"] * self.has_entities + ["label_separator"] * bool(self.labels)
+
+    def make_doc(self, i: int, nlp: Language) -> Doc:
+        """Make a doc of a text, with the entities that fall on tokens."""
+        item = self.items[i]
+        if len(item.text) > nlp.max_length:
+            raise ValueError(
+                f"{self.path}:{item.line}: expected a text of at most {nlp.max_length:,} "
+                f"characters, which is what spaCy takes, found {len(item.text):,}. Cut it."
+            )
+        placed = PlacedText(item, nlp)
+        doc = placed.doc
+        if self.labels and item.cats is not None:
+            is_whole = self.with_zeros and item.is_whole
+            doc.cats = {**(dict.fromkeys(self.labels, 0.0) if is_whole else {}), **item.cats}
+        if self.has_entities and item.spans is not None:
+            placed.set_entities(self.offsets)
+        self.problems += placed.problems
+        return doc
+
+    def hint(self, nlp: Language) -> str:
+        """Say which offsets fit, if most entities don't: those that fit most of them exactly.
+
+        An entity fits exactly if nothing has to be trimmed. If no offsets fit, say so.
+        """
+        texts = (PlacedText(item, nlp) for item in self.items if item.spans)
+        all_spans = (
+            (text, span) for text in islice(texts, _HINT_TEXTS) for span in text.item.spans or ()
+        )
+        spans = list(islice(all_spans, _HINT_SPANS))
+
+        def fitting(offsets: Offsets) -> int:
+            found = (text.find(span, offsets) for text, span in spans)
+            return sum(each.span is not None and not each.what for each in found)
+
+        now = fitting(self.offsets)
+        if 2 * now >= len(spans):
+            return ""
+        fit = {name: fitting(offsets) for name, (offsets, _) in OFFSETS.items()}
+        most = max(fit.values())
+        if 2 * most <= len(spans):
+            self.notes.append(
+                f"Only {now:,} of {len(spans):,} entities begin and end with a word: their offsets "
+                "may be those of another text, such as before its blanks or entities of HTML were "
+                "changed. Look at them, and correct the file."
+            )
+            return ""
+        best = [name for name in fit if fit[name] == most]
+        how = " or ".join(f"{OFFSETS[name][1]} (try --offsets {name})" for name in best)
+        return (
+            f"{most:,} of {len(spans):,} entities would fit exactly, {now:,} do now, if their "
+            f"offsets {how}"
+        )
+
+
+def read_source(path: Path, reading: Reading) -> Source:
+    """Read a file. Each of its lines is written, left out and named, or no item.
+
+    Raises ValueError, with file and line, if the file can't be read, has no documents or no
+    annotations, if labels of texts look like something else, or if nothing has the group.
+    """
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "doesn't exist, or is a pipe or a device"
+        raise ValueError(f"Expected a file, which is read more than once: {path} {what}.")
+    source = _read_source(path, reading)
+    if reading.group is not None and not any(item.group for item in source.items):
+        raise ValueError(
+            f"{path}: expected {reading.group!r} as --group, found it nowhere. Name a key of "
+            "JSON, a column of CSV, or the number of a column or the key of comments of CoNLL."
+        )
+    source.account.check()
+    return source
+
+
+def _read_source(path: Path, reading: Reading) -> Source:
+    format_, account = reading.format or guess_format(path, reading), Account(path)
+    if format_ == "conll":
+        documents = {"sentences": False, "documents": True}.get(str(reading.docs))
+        tagged = read_conll(path, reading.layout, account, documents=documents, group=reading.group)
+        return _tagged_tokens(path, "conll", account, reading, tagged)
+    if format_ == "jsonl" and has_tagged_tokens(path):
+        tagged = read_tagged_json(path, account, reading.labels, reading.group)
+        return _tagged_tokens(path, "tokens", account, reading, tagged)
+    bad = BadLines()
+    if format_ == "csv":
+        texts = list(read_csv(path, reading.csv_layout, bad, account, reading.group))
+    else:
+        texts = list(read_jsonl(path, bad, account, reading.group, reading.label_separator))
+    bad.check()
+    return annotated_texts(path, format_, account, texts, reading)
+
+
+def guess_format(path: Path, reading: Reading) -> Format:
+    """Guess the format of a file by its suffix, or else by most of its first lines.
+
+    Raises ValueError if neither fits a format.
+    """
+    suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    votes: Counter[str] = Counter()
+    for number, line in read_lines(path, Account(path)):
+        if not line.strip():
+            continue
+        if not votes and reading.csv_layout.find_delimiter(line):
+            return "csv"
+        vote = _guess_line(line, reading.layout)
+        if vote == "jsonl" and not votes and line.strip() in ("[", "{"):
+            return "jsonl"
+        if vote or not is_comment(line):
+            votes[vote or ""] += 1
+        if number == _GUESSED:
+            break
+    lines = votes.total()
+    best: Format = "conll" if votes["conll"] > votes["jsonl"] else "jsonl"
+    if 2 * votes[best] > lines:
+        return best
+    raise ValueError(
+        f"Cannot tell the format of {path}: expected a suffix such as .conll, .jsonl or .csv, or "
+        "lines with a token and its tag, with a JSON object, or a header. Name the format with "
+        "--format."
+    )
+
+
+def _guess_line(line: str, layout: Layout) -> Optional[Format]:
+    fields = layout.split(line)
+    if fields[0] == DOCSTART or any(map(is_tag, fields[1:])) or layout.split_piped(line):
+        return "conll"
+    is_json = re.match(r'\s*(\[\s*)?\{\s*("|$)', line) or line.strip() == "["
+    return "jsonl" if is_json else None
+
+
+def has_tagged_tokens(path: Path) -> bool:
+    """Return whether most JSON values of a file are objects with "tokens" and as many tags.
+
+    The first values count.
+    """
+    first = islice(json_values(path, Account(path), BadLines()), _GUESSED)
+    values = [value for _, value in first]
+    with_words = [
+        isinstance(value, dict)
+        and isinstance(value.get("tokens"), list)
+        and (tags_key(value) is not None or "text" not in value)
+        for value in values
+    ]
+    return any(with_words) and 2 * sum(with_words) >= len(values)
+
+
+def _tagged_tokens(
+    path: Path, kind: str, account: Account, reading: Reading, tagged: Tagged
+) -> TaggedTokens:
+    """Cut documents, and note odd tags and tokens."""
+    records, problems, notes = tagged.records, tagged.problems, tagged.notes
+    if not records:
+        raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
+    if reading.docs and reading.docs.isdecimal():
+        records = list(cut_records(records, int(reading.docs)))
+    scheme, odd = find_scheme(records, path)
+    problems += [Problem(line, ODD_TAG, repr(tag)) for line, tag in odd]
+    tokens = [(line, word) for r in records for line, word in zip(r.lines, r.words, strict=True)]
+    glued = [Problem(line, GLUED, repr(word)) for line, word in tokens if " " in word]
+    if 2 * len(glued) > len(tokens):
+        problems += glued
+    labels = sorted({label for record in records for label in record.cats})
+    for record in records if len(labels) * len(records) <= _ZEROS else ():
+        if record.cats:
+            record.cats = {**dict.fromkeys(labels, 0.0), **record.cats}
+    tags = Counter(tag for record in records for tag in record.tags)
+    if not any(tag not in ("O", MISSING) for tag in tags):
+        notes.append(
+            f"All {tags.total():,} tags of {path} are {' or '.join(sorted(tags))}: it has no "
+            "entities. Exports of annotation tools leave out layers of your own."
+        )
+    named = Counter({tag[2:]: tags[tag] for tag in tags if tag[0] in "BSU"})
+    notes += name_no_labels(named, "entities")
+    return TaggedTokens(path, kind, account, problems, notes, scheme, True, records, tagged.numbers)
+
+
+def annotated_texts(
+    path: Path, kind: str, account: Account, texts: Sequence[AnnotatedText], reading: Reading
+) -> AnnotatedTexts:
+    """Note texts without words or annotation, or that weren't accepted.
+
+    Raises ValueError if there are no texts or annotations, or if labels look like something else.
+    """
+    items, problems = _accepted(texts, account)
+    has_entities = any(text.spans for text in items)
+    labels = sorted({label for text in items for label in text.cats or ()})
+    _check_labels(path, labels, len(items))
+    if not items:
+        lines = summarize(path, problems)
+        shown = "\n".join(line for title, details in lines for line in (title, *details))
+        raise ValueError(f"{path}: expected texts, found none. Give another file.\n{shown}".strip())
+    if not has_entities and not labels:
+        unread = dict.fromkeys(problem.detail for problem in problems if problem.what == UNREAD)
+        named = " and ".join(unread)
+        raise ValueError(
+            f"{path}: expected entities or labels of texts, found none in {len(items):,} texts. "
+            'Entities are "spans", "ents", "entities" or "label"; labels of texts are "cats", '
+            '"label" or "accept".' + (f" {named} may be annotation: write it so." if named else "")
+        )
+    notes = _unread_notes(items)
+    if has_entities:
+        bare = [text for text in items if text.spans is None]
+        problems += [Problem(text.line, NOT_ANNOTATED, repr(text.text[:40])) for text in bare]
+        spans = (span for text in items for span in text.spans or ())
+        notes += name_no_labels(Counter(span.label for span in spans), "entities")
+    if labels:
+        bare = [text for text in items if text.cats is None]
+        if not has_entities and bare:
+            raise ValueError(
+                f'{path}:{bare[0].line}: expected "cats", "label" or "labels" as other texts have, '
+                "found none. If the label is unknown, leave the text out. If it has none, add "
+                '"cats": {}.'
+            )
+        problems += [Problem(text.line, NO_LABELS, repr(text.text[:40])) for text in bare]
+        notes += _label_notes(items, labels)
+    with_zeros, offsets = _writes_zeros(path, items, labels, notes), reading.offsets or "characters"
+    return AnnotatedTexts(
+        path,
+        kind,
+        account,
+        problems,
+        notes,
+        None,
+        has_entities,
+        items,
+        labels,
+        with_zeros,
+        Offsets.parse(offsets),
+    )
+
+
+def _unread_notes(items: Sequence[AnnotatedText]) -> list[str]:
+    """Name keys or columns that have 0 and 1 in all texts, as a column for each label has."""
+    names = set(items[0].flags).intersection(*(item.flags for item in items))
+    flags = sorted(name for name in names if len({item.flags[name] for item in items}) == 2)
+    if not flags:
+        return []
+    return [
+        f"Not read: {', '.join(flags[:3])}{', ...' if len(flags) > 3 else ''} are 0 or 1 in all "
+        'texts. If they\'re labels, write them as "cats" of JSON lines: {"text": "a text", "cats": '
+        f'{{"{flags[0]}": 1}}}}.'
+    ]
+
+
+def _accepted(
+    texts: Sequence[AnnotatedText], account: Account
+) -> tuple[list[AnnotatedText], list[Problem]]:
+    """Leave out texts without words, and those that weren't accepted.
+
+    If labels of texts were rejected, each label is a decision on this label alone.
+    """
+    items, problems = [], list[Problem]()
+    for text in texts:
+        problems += [Problem(text.line, UNREAD, repr(name)) for name in text.unread]
+        if text.answer == ACCEPT and INVISIBLE.sub("", text.text).strip():
+            items.append(text)
+            continue
+        is_bare = text.answer == ACCEPT
+        detail = repr(text.text[:20] if is_bare else text.answer)
+        problems.append(Problem(text.line, NO_WORDS if is_bare else NOT_ACCEPTED, detail))
+        account.mark("left out", text.lines.start, text.lines.stop - 1)
+    for text in items:
+        account.mark("written", text.lines.start, text.lines.stop - 1)
+    if any(text.is_rejected for text in items):
+        items = [
+            replace(text, is_whole=False) if text.cats and len(text.cats) == 1 else text
+            for text in items
+        ]
+    return items, problems
+
+
+def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
+    """Raise ValueError if labels of texts look like something else."""
+    some = ", ".join(map(repr, labels[:3]))
+    tags = [all(map(is_tag, label.split())) for label in labels]
+    if labels and labels != ["O"] and all(tags):
+        raise ValueError(
+            f"{path}: expected labels of texts, found tags of tokens: {some}. Write a token and "
+            "its tag on each line, as CoNLL, with blank lines between sentences."
+        )
+    if len(labels) >= _MANY_LABELS and len(labels) == texts:
+        raise ValueError(
+            f"{path}: found {len(labels):,} different labels in {texts:,} texts, such as {some}. "
+            "Name the column that has the labels with --label-column."
+        )
+
+
+def _label_notes(items: Sequence[AnnotatedText], labels: Sequence[str]) -> list[str]:
+    """Name labels that seem to be several, labels that all texts have, and labels never denied."""
+    notes = []
+    parts: defaultdict[str, list[str]] = defaultdict(list)
+    for label in labels:
+        for separator in {found.group() for found in _SEPARATOR.finditer(label)}:
+            parts[separator].append(label)
+    for separator, joined in parts.items():
+        several = [x for x in joined if {part.strip() for part in x.split(separator)} <= {*labels}]
+        if 2 * len(several) > len(joined):
+            notes.append(
+                f"{several[0]!r} seems to be {len(several[0].split(separator))} labels: to read "
+                f"them so, give --label-separator {separator.strip()!r}."
+            )
+    positive = [{label for label, share in (x.cats or {}).items() if share} for x in items]
+    if len(labels) == 1 and all(positive):
+        notes.append(
+            f"All texts have the label {labels[0]}, so that there's nothing to learn. Add texts "
+            "with other labels, or without it."
+        )
+    is_open = not any(x.is_whole or 0.0 in (x.cats or {}).values() for x in items if x.cats)
+    if is_open and any(len(of_text) != 1 for of_text in positive):
+        notes.append(
+            'No label in "cats" is 0, so whether other labels apply is unknown, and textcat_'
+            'multilabel learns nothing. List those that don\'t apply with 0, or use "labels".'
+        )
+    return notes
+
+
+def _writes_zeros(
+    path: Path, items: Sequence[AnnotatedText], labels: Sequence[str], notes: list[str]
+) -> bool:
+    """Return whether labels that don't apply get a 0, unless that's too many of them."""
+    number = len(items) * len(labels)
+    if number <= _ZEROS:
+        return True
+    whole = [x for x in items if x.is_whole and x.cats is not None]
+    if all(len(x.cats or ()) == 1 for x in whole):
+        notes.append(
+            f"Only the label of each text is written: {len(items):,} texts with {len(labels):,} "
+            "labels would have too many zeros. textcat takes all others as 0; textcat_multilabel "
+            "doesn't."
+        )
+        return False
+    if number > _MOST_ZEROS:
+        raise ValueError(
+            f"{path}: {len(items):,} texts with {len(labels):,} labels, any number each, need "
+            f"about {number * _BYTES / 1e9:,.1f} GB in spaCy. Leave rare labels out, or split them "
+            "among several classifiers."
+        )
+    return True
+
+
+def summarize(
+    path: Path, problems: Iterable[Problem], shown: Optional[int] = SHOWN_LINES, entities: int = 0
+) -> list[tuple[str, list[str]]]:
+    """Count the problems of each kind, and list the first of them, or all, with their lines."""
+    by_kind: dict[str, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        by_kind[problem.what].append(problem)
+    summary = []
+    for kind, some in by_kind.items():
+        lines = [f"{path}:{p.line}: {p.detail}" for p in some[:shown]]
+        if len(some) > len(lines):
+            lines.append(f"and {len(some) - len(lines):,} more (convert --verbose shows all)")
+        count = f"{len(some):,}"
+        if kind in ENTITIES_LEFT_OUT or kind == TRIMMED:
+            count += f" of {entities:,}"
+        summary.append((f"{kind} ({count})", lines))
+    return summary
