@@ -472,20 +472,20 @@ def _column_notes(tokens: Sequence[Sequence[str]], layout: Layout, path: Path) -
 def _advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
     """Say what to do about lines without a tag, tried on the lines."""
     values = Counter(_column(fields, layout.tag_column) or "" for fields in tokens)
+    wrong = [value for value in values if read_tag(value) is None]
+    for what, fixed in (
+        ("are in lower case: write them in upper case", str.upper),
+        ("need a - after the prefix", lambda tag: re.sub(r"^(\w)[_:./]", r"\1-", tag)),
+        ("have their prefix at the end", lambda tag: re.sub(r"^(\S+)-(\w)$", r"\2-\1", tag)),
+    ):
+        if wrong and all(read_tag(fixed(value)) for value in values):
+            return f"The tags {what}, such as {fixed(wrong[0])}."
     labels = [value for value in values if value != "O"]
     is_io = "O" in values and all(re.fullmatch(r"[A-Za-z_]+", label) for label in labels)
     if is_io and 0 < len(labels) < len(tokens) / 2:
         return f"The tags have no prefix. If they are IO, write I-{labels[0]} for {labels[0]}."
     if better := _better_layout(tokens, layout):
         return better
-    wrong = [value for value in values if read_tag(value) is None]
-    for what, fixed in (
-        ("lower case: write them in upper case", str.upper),
-        ("another mark than - after the prefix", lambda tag: re.sub(r"^(\w)[_:./]", r"\1-", tag)),
-        ("their prefix at the end", lambda tag: re.sub(r"^(\S+)-(\w)$", r"\2-\1", tag)),
-    ):
-        if wrong and all(read_tag(fixed(value)) for value in values):
-            return f"The tags have {what}, such as {fixed(wrong[0])}."
     if all(len(re.findall(rf"(?<!\S)(?:O|[{TAG_PREFIXES}]-\S+)", " ".join(f))) > 1 for f in tokens):
         return (
             "Each line has several tags, as of a sentence. Write a token and its tag on each line, "

@@ -539,6 +539,7 @@ def _label_notes(items: Sequence[AnnotatedText], labels: Sequence[str]) -> list[
                 f"them so, give --label-separator {separator.strip()!r}."
             )
     positive = [{label for label, share in (x.cats or {}).items() if share} for x in items]
+    notes += name_no_labels(Counter(label for labels in positive for label in labels), "texts")
     if len(labels) == 1 and all(positive):
         notes.append(
             f"All texts have the label {labels[0]}, so that there's nothing to learn. Add texts "

@@ -29,6 +29,7 @@ from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..embed.features import Feature, parse_feature
 from ..vectors.files import load_vectors
+from .alignment import INCORRECT_SPANS
 from .annotation import name_other, other_annotation
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
@@ -306,12 +307,22 @@ class Contradiction(NamedTuple):
     again: str
 
 
+class _Annotated(NamedTuple):
+    """The first annotation of a text, and the entities that any copy of it accepts or rejects."""
+
+    tags: numpy.ndarray
+    cats: dict[str, float]
+    place: str
+    accepted: set[tuple[int, int, int]]
+    rejected: set[tuple[int, int, int]]
+
+
 class Contradictions:
     """Finds equal texts with different annotation, and keeps the first annotation of each."""
 
     def __init__(self) -> None:
         """Begin without texts."""
-        self._first: dict[bytes, tuple[numpy.ndarray, dict[str, float], str]] = {}
+        self._first: dict[bytes, _Annotated] = {}
 
     def add(self, doc: Doc, place: str) -> Optional[Contradiction]:
         """Return how a doc contradicts an earlier one. Missing annotation contradicts nothing.
@@ -324,11 +335,16 @@ class Contradictions:
             return None
         tags = numpy.stack([iob, types], axis=1).astype("uint32")
         key = blake2b(orths.tobytes(), digest_size=12).digest()
-        former, cats, first = self._first.setdefault(key, (tags, dict(doc.cats), place))
-        known = (former[:, 0] != 0) & (tags[:, 0] != 0)
-        differ = (former[known] != tags[known]).any()
-        differ |= any(cats[label] != doc.cats[label] for label in cats.keys() & doc.cats.keys())
-        return Contradiction(doc.text[:60].strip(), first, place) if differ else None
+        new = _Annotated(tags, dict(doc.cats), place, set(), set())
+        first = self._first.setdefault(key, new)
+        known = (first.tags[:, 0] != 0) & (tags[:, 0] != 0)
+        differ = bool((first.tags[known] != tags[known]).any())
+        differ |= any(first.cats[x] != doc.cats[x] for x in first.cats.keys() & doc.cats.keys())
+        rejected = doc.spans.get(INCORRECT_SPANS, ()) if doc.spans else ()
+        for spans, met in ((doc.ents, first.accepted), (rejected, first.rejected)):
+            met.update((span.start, span.end, span.label) for span in spans)
+        differ |= not first.rejected.isdisjoint(first.accepted)
+        return Contradiction(doc.text[:60].strip(), first.place, place) if differ else None
 
 
 @dataclass(frozen=True)
@@ -760,7 +776,10 @@ def describe_counts(
     seen = {name: _seen_stats(counts, train) for name, counts in others.items()}
     stats = CorpusStats(splits, seen, matching, vocab.lang)
     if matching != VERBATIM and not stats.has_entities:
-        raise ValueError("How entities are compared has no effect: the corpus has none.")
+        raise ValueError(
+            "ignore_case and match_label have no effect: the corpus has no entities. Leave them "
+            "out."
+        )
     return stats
 
 

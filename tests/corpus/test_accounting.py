@@ -3,17 +3,24 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spacy_multihash import Converted, Reading, convert
-from spacy_multihash.common.lines import Account, clean
+from spacy_multihash.common.lines import Account, BadLines, clean
 from spacy_multihash.corpus.alignment import ENTITIES_LEFT_OUT
+from spacy_multihash.corpus.shards import read_bare_shard
+from spacy_multihash.vectors.text import read_text
+from spacy_multihash.vectors.tools import read_pairs, read_words
+
+NLP = spacy.blank("xx")
 
 # Rows of each format, each with its own word, w0 to w9; what comes before and after them.
 LABELS = ["news", "sport", "money"]
@@ -126,6 +133,51 @@ def test_lines_of_a_broken_file_add_up(name: str, edits: list[tuple[int, int, st
             if re.search(rf"{word}\b", clean(line)):
                 is_bare = number == 1 or line.startswith("#") or "-DOCSTART-" in line
                 assert number in named or is_bare, (word, content)
+
+
+VECTORS = "10 2\n" + "".join(f"w{i} {i}.5 1.25\n" for i in range(10))
+# Other files that are read line by line: their content, and what reads them.
+READERS: dict[str, tuple[str, Callable[[Path, Account], list[Any]]]] = {
+    "vectors.txt": (VECTORS, lambda path, _: read_text(path)[0]),
+    "bare.vec": (VECTORS[5:], lambda path, _: read_text(path)[0]),
+    "words.txt": ("".join(f"w{i}\n" for i in range(10)), lambda path, _: read_words(path)),
+    "pairs.txt": ("".join(f"w{i}\tv{i}\n" for i in range(10)), lambda path, _: read_pairs(path)),
+    "shard.txt": (
+        "".join(f"w{i} left\n" for i in range(10)),
+        lambda path, account: list(read_bare_shard(path, NLP, account, BadLines())),
+    ),
+    "shard.jsonl": (
+        "".join(f'{{"text": "w{i} left", "id": {i}}}\n' for i in range(10)),
+        lambda path, account: list(read_bare_shard(path, NLP, account, BadLines())),
+    ),
+}
+
+
+@settings(max_examples=60)
+@pytest.mark.parametrize("name", READERS)
+@given(edits=EDITS)
+def test_lines_of_other_files_add_up(name: str, edits: list[tuple[int, int, str]]) -> None:
+    content, read = READERS[name]
+    content = edited(content, edits)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content.encode())
+        account = Account(path)
+        try:
+            found = read(path, account)
+        except ValueError as error:
+            assert name in str(error)
+            return
+    lines = content.split("\n")[: content.count("\n") + (not content.endswith("\n"))]
+    if name.startswith("shard"):
+        account.check()
+        counts = account.counts()
+        assert counts["lines"] == len(lines) and counts["written"] == len(found)
+        return
+    # Each line that isn't blank is a word or a pair, the header, or a word again.
+    full = [line for line in lines if clean(line)]
+    again = len(full) - len({clean(line) for line in full}) if name == "words.txt" else 0
+    assert len(found) == len(full) - again - (name == "vectors.txt")
 
 
 @settings(max_examples=40)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -231,6 +232,44 @@ def test_shares_of_annotators_are_refused_with_their_line(tmp_path: Path) -> Non
     assert "my.jsonl:2: " in refused(tmp_path, *rows)
 
 
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        ({"spans": [span(0, 4, kb_id="Q1")]}, "'spans[].kb_id'"),
+        ({"label": "A", "highlights": [{"from": 0, "to": 4, "what": "PER"}]}, "'highlights'"),
+        ({"label": "A", "label_2": "B"}, "'label_2'"),
+        ({"label": "A", "target": 7}, "'target'"),
+        ({"spans": [span(0, 4)], "tokens": [{"text": "Anna", "tag": "NNP"}]}, "'tokens[].tag'"),
+    ],
+)
+def test_annotation_within_or_beside_what_is_read_is_named(
+    tmp_path: Path, row: dict[str, Any], named: str
+) -> None:
+    done = read_json(tmp_path, {"text": "Anna", **row}, {"text": "Bob", "label": "B"})
+    assert (1, UNREAD, named) in done.files[0].problems
+
+
+def test_columns_of_zeros_and_ones_are_named(tmp_path: Path) -> None:
+    table = "text,label,toxic,rude,id\na,x,0,1,1\nb,y,1,0,2\n"
+    assert "rude, toxic are 0 or 1" in notes(read(tmp_path, table, "my.csv"))
+    rows = [{"text": "a", "label": "x", "rude": True}, {"text": "b", "label": "y", "rude": False}]
+    assert "rude are 0 or 1" in notes(read_json(tmp_path, *rows))
+
+
+@pytest.mark.parametrize("label", ["nan", "N/A", "none", "-1", "?"])
+def test_labels_that_may_stand_for_none_are_named(tmp_path: Path, label: str) -> None:
+    done = read(tmp_path, f"text,label\na,{label}\nb,x\nc,y\n", "my.csv")
+    assert f"1 texts have the label '{label}'" in notes(done)
+    row = {"text": "Anna left", "spans": [span(0, 4), span(5, 9, "O")]}
+    assert "1 entities have the label 'O'" in notes(read_json(tmp_path, row))
+
+
+def test_labels_that_are_null_are_unknown(tmp_path: Path) -> None:
+    rows = [{"text": "a", "cats": {"A": 1, "B": None}}, {"text": "b", "cats": {"A": 0, "B": 1}}]
+    found = [doc.cats for doc in docs_of(read_json(tmp_path, *rows))]
+    assert found == [{"A": 1}, {"A": 0, "B": 1}]
+
+
 def test_labels_that_are_joined_are_named(tmp_path: Path) -> None:
     content = "id,text,label\n1,Red and fast,colour#speed\n2,Red,colour\n3,Slow,speed\n"
     assert "--label-separator '#'" in notes(read(tmp_path, content, "my.csv"))
@@ -324,6 +363,26 @@ def test_offsets_are_advised_that_fit_exactly(tmp_path: Path) -> None:
     assert NOT_ALIGNED in kinds(read_json(tmp_path, wrong, PRODIGY))
 
 
+@pytest.mark.parametrize("unit", ["utf8", "from-1"])
+def test_offsets_of_bytes_and_from_one_are_advised(tmp_path: Path, unit: str) -> None:
+    text = "\u00dcber Anna in Rom, \u00e9t\u00e9 Anna"
+
+    def at(place: int, is_end: bool = False) -> int:
+        return len(text[:place].encode()) if unit == "utf8" else place + (not is_end)
+
+    starts = [5, 13, 22]
+    spans = [span(at(i), at(i + size, True)) for i, size in zip(starts, (4, 3, 4), strict=True)]
+    row = {"text": text, "spans": spans}
+    assert f"--offsets {unit})" in refused(tmp_path, row)
+    (doc,) = docs_of(read_json(tmp_path, row, offsets=unit))
+    assert [ent.text for ent in doc.ents] == ["Anna", "Rom", "Anna"]
+
+
+def test_offsets_of_another_text_are_named(tmp_path: Path) -> None:
+    row = {"text": "A &amp; B Anna in Rome", "spans": [span(6, 10), span(14, 18)]}
+    assert "those of another text" in notes(read_json(tmp_path, row))
+
+
 PRODIGY = {
     "text": "Replace AHU1_ZoneB_Fan",
     "tokens": [
@@ -349,6 +408,42 @@ def test_columns_are_advised_that_have_tags(tmp_path: Path) -> None:
     assert "--token-column 2" in refused(tmp_path, numbered)
     assert "I-PER" in refused(tmp_path, "Anna PER\nmet O\nBob PER\nin O\nx O\n")
     assert "--tag-column" not in refused(tmp_path, "Anna x\nmet y\n")
+    first = "B-PER\tAnna\nO\tmet\n"
+    assert "--token-column 2 --tag-column 1" in refused(tmp_path, first)
+    assert texts(read(tmp_path, first, token_column=2, tag_column=1)) == ["Anna met"]
+    linked = "Anna\tB-PER\tQ1\nmet\tO\t_\n"  # no names of columns
+    assert "--tag-column 2" in refused(tmp_path, linked)
+
+
+@pytest.mark.parametrize(
+    ("tag", "said"), [("b-per", "lower case"), ("B_PER", "B-PER"), ("PER-B", "B-PER")]
+)
+def test_how_to_write_tags_is_advised(tmp_path: Path, tag: str, said: str) -> None:
+    outside = "o" if tag.islower() else "O"
+    assert said in refused(tmp_path, f"Anna {tag}\nmet {outside}\nRex {tag}\n").split("\n")[-1]
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"PK\x03\x04", "zip archive"),
+        (b"PAR1", "Parquet"),
+        (b"text,label\ra,b\rc,d\r", "carriage returns"),
+        (b"text,label\na\x00,b\n", "remove it"),
+        ("text,label\na,b\n".encode("utf-16"), "Convert the file to UTF-8"),
+    ],
+)
+def test_files_of_other_kinds_are_named(tmp_path: Path, start: bytes, said: str) -> None:
+    (tmp_path / "my.csv").write_bytes(start)
+    with pytest.raises(ValueError, match=rf"my\.csv.*{said}"):
+        convert(tmp_path / "my.csv")
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    read(tmp_path, "Anna B-PER\n")
+    with pytest.raises(ValueError, match="given twice"):
+        convert([tmp_path / "my.conll"] * 2)
 
 
 def test_names_of_columns_are_no_token(tmp_path: Path) -> None:
@@ -365,6 +460,15 @@ def test_a_single_docstart_line_makes_no_document(tmp_path: Path) -> None:
 
 
 # Costs
+
+
+def test_many_entities_of_a_text_cost_no_more_than_tokens(tmp_path: Path) -> None:
+    """20,000 entities of a text took five minutes when each of them read the whole text."""
+    spans = [span(3 * i, 3 * i + 2, answer="reject" if i % 3 else "accept") for i in range(6000)]
+    spans += [span(3 * i, 3 * i + 5, text="zz") for i in range(2000)]
+    began = process_time()
+    done = read_json(tmp_path, {"text": "ab " * 6000, "spans": spans}, offsets="utf16")
+    assert len(docs_of(done)[0].ents) == 2000 and process_time() - began < 5
 
 
 def test_many_labels_cost_no_more_than_texts(tmp_path: Path) -> None:
@@ -425,6 +529,13 @@ def test_equal_texts_with_other_annotation_are_named(tmp_path: Path) -> None:
     assert CONTRADICTS in kinds(read(tmp_path, content))
     content = "text,label\nbuy,spam\nsell,ham\nbuy,ham\n"
     assert CONTRADICTS in kinds(read(tmp_path, content, "my.csv"))
+
+
+def test_an_entity_that_is_accepted_and_rejected_is_a_contradiction(tmp_path: Path) -> None:
+    rows = [{"text": "Anna left", "spans": [span(0, 4)]}]
+    rows.append({"text": "Anna left", "spans": [span(0, 4, answer="reject")]})
+    for given in (rows, rows[::-1]):
+        assert CONTRADICTS in kinds(read_json(tmp_path, *given))
 
 
 def test_contradictions_between_splits_are_named(tmp_path: Path) -> None:
