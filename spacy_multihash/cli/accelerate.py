@@ -11,7 +11,7 @@ from ..pipelines.accelerate import accelerate
 from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 
 
-@command("Cannot accelerate the pipeline")
+@command("Cannot accelerate the pipeline", needs={"report": ["data"], "seconds": ["data"]})
 def accelerate_cli(
     model: str = MODEL,
     output: Path = typer.Argument(..., help="Folder to write", file_okay=False),
@@ -39,8 +39,6 @@ def accelerate_cli(
     --data measures how much faster it is on your texts, in turns with the former pipeline, and
     compares all that both annotate.
     """
-    if report is not None and data is None:
-        raise ValueError("--report shows the gain on your texts: give them as --data.")
     check_file_output(report, "--report", model, data, output, code, force=force)
     done = accelerate(
         model,

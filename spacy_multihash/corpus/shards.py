@@ -130,7 +130,7 @@ def read_bare_docs(path: Union[str, Path], nlp: Language) -> Iterator[Doc]:
     Raises FileNotFoundError at the call if there are none, and the errors of `read_shard`.
     """
     files, _ = list_shards(Path(path))
-    return (doc for file_ in files for doc, _ in read_bare_shard(file_, nlp))
+    return (doc for file_ in files for doc, _ in read_bare_shard(file_, nlp, Account(file_)))
 
 
 def examples_of_any(nlp: Language, data: Data) -> Iterator[Example]:

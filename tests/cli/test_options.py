@@ -40,6 +40,8 @@ ALWAYS = {
 REFUSED = {
     ("accelerate", "keep-ner"): "{0}/model {0}/out --keep-ner",
     ("accelerate", "keep-parser"): "{0}/model {0}/out --keep-parser",
+    ("accelerate", "report"): "x y --report a.html",
+    ("accelerate", "seconds"): "x y --seconds 3",
     ("convert", "seed"): "{0}/a.conll {0}/x.spacy --seed 1",
     ("convert", "group"): "{0}/a.conll {0}/x.spacy --group 2",
     ("convert", "docs"): "{0}/a.csv {0}/x.spacy --docs sentences",

@@ -17,8 +17,8 @@ from spacy_multihash import Converted, Reading, convert
 from spacy_multihash.common.lines import Account, BadLines, clean
 from spacy_multihash.corpus.alignment import ENTITIES_LEFT_OUT
 from spacy_multihash.corpus.shards import read_bare_shard
+from spacy_multihash.tables.vectors import read_pairs, read_words
 from spacy_multihash.vectors.text import read_text
-from spacy_multihash.vectors.tools import read_pairs, read_words
 
 NLP = spacy.blank("xx")
 

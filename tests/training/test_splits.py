@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
+from spacy_multihash import convert
 from spacy_multihash.corpus.evaluation import VERBATIM
 from spacy_multihash.corpus.splits import (
     FOLDS,
@@ -83,6 +84,24 @@ def test_rare_words_show_whether_a_corpus_was_shuffled() -> None:
     for articles, expected in ((make_articles(), False), (shuffled_articles(), True)):
         assert is_shuffled([tuple(doc.text.split()) for _, doc in articles]) is expected
     assert not is_shuffled([("a",), ("b",)] * 5)  # too few to tell
+
+
+def test_convert_splits_a_shuffled_corpus_as_fit_does() -> None:
+    rows = [
+        (f"Name{i // 5} {word} {i}", [(0, len(f"Name{i // 5}"), "PER")])
+        for i, word in enumerate(["came", "went", "left", "ran"] * 50)
+    ]
+    Random(0).shuffle(rows)
+    done = convert(rows, split=SHARES, lang="xx")
+    docs = [doc for of_split in done.docs.values() for doc in of_split]
+    assert len(docs) == len(rows)
+    in_order = [next(doc for doc in docs if doc.text == text) for text, _ in rows]
+    split = split_docs({"train": in_order}, options())
+    assert split.by == "words"
+    for name, of_split in split.docs.items():
+        assert [doc.text for doc in of_split] == [doc.text for doc in done.docs[name]]
+    names = [{doc.ents[0].text for doc in of_split} for of_split in done.docs.values()]
+    assert not names[0] & names[1] and not names[0] & names[2] and not names[1] & names[2]
 
 
 def test_texts_that_share_rare_names_are_in_one_group() -> None:
