@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, count
 from pathlib import Path
 from shutil import move
-from typing import Union, cast
+from typing import Optional, Union, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -82,7 +82,12 @@ def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
 
 def text_labels(cats: Mapping[str, float]) -> set[str]:
     """Return the labels of a whole text, the labels with a share of at least a half."""
-    return {label for label, share in cats.items() if share >= 0.5}
+    return {label for label, share in known_labels(cats).items() if share >= 0.5}
+
+
+def known_labels(cats: Mapping[str, Optional[float]]) -> dict[str, float]:
+    """Return the labels that apply or don't. Those with None or NaN are unknown."""
+    return {x: share for x, share in cats.items() if share is not None and share == share}
 
 
 def open_doc_bin(path: Path) -> DocBin:

@@ -475,7 +475,7 @@ def _unread_notes(items: Sequence[AnnotatedText]) -> list[str]:
     if not flags:
         return []
     return [
-        f"Not read: {', '.join(flags[:3])}{', ...' if len(flags) > 3 else ''} are 0 or 1 in all "
+        f"Not read: {', '.join(flags[:3])}{' and others' * (len(flags) > 3)} are 0 or 1 in all "
         'texts. If they\'re labels, write them as "cats" of JSON lines: {"text": "a text", "cats": '
         f'{{"{flags[0]}": 1}}}}.'
     ]

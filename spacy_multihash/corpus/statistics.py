@@ -33,7 +33,7 @@ from .alignment import INCORRECT_SPANS
 from .annotation import name_other, other_annotation
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
-from .read import text_labels
+from .read import known_labels, text_labels
 from .shards import DOCS, ending_of, list_shards, read_shard
 from .symbols import count_symbols
 
@@ -130,7 +130,7 @@ class SplitCounts:
         self.labels.update(ent.label_ for ent in ents)
         self.entities.update(map(matching.key, ents))
         self.cats.update(cats)
-        self.denied.update(doc.cats.keys() - cats)
+        self.denied.update(known_labels(doc.cats).keys() - cats)
         self.several += bool(doc.cats) and len(cats) != 1
         self.others.update(other_annotation(doc))
         self.missing += int((doc.to_array([ENT_IOB]) == 0).sum())
@@ -335,11 +335,12 @@ class Contradictions:
             return None
         tags = numpy.stack([iob, types], axis=1).astype("uint32")
         key = blake2b(orths.tobytes(), digest_size=12).digest()
-        new = _Annotated(tags, dict(doc.cats), place, set(), set())
+        cats = known_labels(doc.cats)
+        new = _Annotated(tags, cats, place, set(), set())
         first = self._first.setdefault(key, new)
         known = (first.tags[:, 0] != 0) & (tags[:, 0] != 0)
         differ = bool((first.tags[known] != tags[known]).any())
-        differ |= any(first.cats[x] != doc.cats[x] for x in first.cats.keys() & doc.cats.keys())
+        differ |= any(first.cats[x] != cats[x] for x in first.cats.keys() & cats.keys())
         rejected = doc.spans.get(INCORRECT_SPANS, ()) if doc.spans else ()
         for spans, met in ((doc.ents, first.accepted), (rejected, first.rejected)):
             met.update((span.start, span.end, span.label) for span in spans)

@@ -270,6 +270,16 @@ def test_labels_that_are_null_are_unknown(tmp_path: Path) -> None:
     assert found == [{"A": 1}, {"A": 0, "B": 1}]
 
 
+def test_shares_that_are_no_numbers_are_unknown_labels() -> None:
+    docs = [NLP("a"), NLP("a"), NLP("b")]
+    shares: list[Any] = [None, float("nan"), 1.0]
+    for doc, share in zip(docs, shares, strict=True):
+        doc.cats = {"A": share}
+    stats = corpus_stats(docs)
+    assert stats.splits["train"].cats == {"A": 1} and not stats.splits["train"].denied
+    assert not stats.contradictions
+
+
 def test_labels_that_are_joined_are_named(tmp_path: Path) -> None:
     content = "id,text,label\n1,Red and fast,colour#speed\n2,Red,colour\n3,Slow,speed\n"
     assert "--label-separator '#'" in notes(read(tmp_path, content, "my.csv"))
