@@ -63,7 +63,7 @@ def test_component_with_a_tok2vec_of_its_own_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("factory", [*MODELS])
-@pytest.mark.parametrize("damage", ["missing", "disabled", "behind", "nan"])
+@pytest.mark.parametrize("damage", ["missing", "disabled", "behind", "nan", "inf"])
 @pytest.mark.parametrize("way", ["loading", "accelerate"])
 def test_loading_and_accelerating_name_what_cannot_work(
     factory: str, damage: str, way: str, tmp_path: Path
@@ -81,8 +81,9 @@ def test_loading_and_accelerating_name_what_cannot_work(
     else:
         model = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
         node = next(node for node in model.walk() if node.has_param("E"))
-        node.get_param("E")[0] = numpy.nan
-    expected = '"tok2vec": the weights E .* NaN' if damage == "nan" else '"listener" listens to'
+        node.get_param("E")[0] = float(damage)
+    is_number = damage in ("nan", "inf")
+    expected = '"tok2vec": the weights E .* NaN' if is_number else '"listener" listens to'
     with pytest.warns(UserWarning, match=expected):
         if way == "accelerate":
             accelerate(nlp)

@@ -1,6 +1,7 @@
 """Load what users name: packages, pipelines and configs. Errors name the file, and what to do."""
 
 import errno
+import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -62,30 +63,35 @@ def load_pipeline(
 
 
 def warn_if_broken(nlp: Language) -> None:
-    """Warn of components that can't work: without their tok2vec, or with weights that are NaN."""
+    """Warn of components that can't work: without their tok2vec, or with NaN or inf as weights."""
     heard = set[str]()
     for name, pipe in nlp.pipeline:
         model = getattr(pipe, "model", None)
-        for node in model.walk() if isinstance(model, Model) else ():
-            upstream = getattr(node, "upstream_name", None) if node.name in _LISTENERS else None
-            if upstream is not None and upstream not in heard:
-                warnings.warn(
-                    f'Component "{name}" listens to {_named(upstream)}, which isn\'t before it in '
-                    f"the pipeline, or is disabled ({', '.join(nlp.pipe_names)}). So all tokens "
-                    "look the same to it. Enable or add that component.",
-                    stacklevel=3,
-                )
-                break
-            for param in node.param_names:
-                if node.has_param(param) and bool(node.ops.xp.isnan(node.get_param(param)).any()):
-                    warnings.warn(
-                        f'Component "{name}": the weights {param} of its layer "{node.name}" are '
-                        "NaN, so it predicts nothing of use. Train it again with a lower "
-                        "learn_rate.",
-                        stacklevel=3,
-                    )
+        nodes = list(model.walk()) if isinstance(model, Model) else []
+        listening = [node for node in nodes if node.name in _LISTENERS]
+        upstreams = [getattr(node, "upstream_name", None) for node in listening]
+        for upstream in [x for x in upstreams if x is not None and x not in heard][:1]:
+            warnings.warn(
+                f'Component "{name}" listens to {_named(upstream)}, which isn\'t before it in '
+                f"the pipeline, or is disabled ({', '.join(nlp.pipe_names)}). So all tokens "
+                "look the same to it. Enable or add that component.",
+                stacklevel=3,
+            )
+        params = ((node, param) for node in nodes for param in node.param_names)
+        for node, param in [x for x in params if not _is_sound(*x)][:1]:
+            warnings.warn(
+                f'Component "{name}": the weights {param} of its layer "{node.name}" are NaN or '
+                "infinite, so it predicts nothing of use. Train it again with a lower learn_rate.",
+                stacklevel=3,
+            )
         if isinstance(getattr(pipe, "listeners", None), list):
             heard |= {name, "*"}
+
+
+def _is_sound(node: Model, param: str) -> bool:
+    """Return whether weights have no NaN or inf. A layer may forbid something with -inf."""
+    values = node.get_param(param) if node.has_param(param) else None
+    return values is None or not values.size or bool(values.max() < math.inf)
 
 
 _LISTENERS = ("tok2vec-listener", "transformer-listener")

@@ -36,12 +36,14 @@ class Shown(Result):
     cats (dict[str, float]): The probabilities of the text's labels, the most probable one first.
     accelerable (Sequence[str]): The names of spaCy's recognizers that would give probabilities
         after `accelerate`.
+    idle (str): That no component of the pipeline finds any, or "".
     """
 
     doc: Doc = field(repr=False)
     entities: Sequence[ShownEntity]
     cats: dict[str, float]
     accelerable: Sequence[str]
+    idle: str = ""
 
     def tables(self) -> Iterable[Table]:
         """The entities with their probabilities, and the text's labels."""
@@ -59,7 +61,9 @@ class Shown(Result):
 
     def notes(self) -> Iterable[str]:
         """Whether there are no entities, and how to get probabilities."""
-        if not self.entities and (self.doc.has_annotation("ENT_IOB") or not self.cats):
+        if self.idle:
+            yield self.idle
+        elif not self.entities and (self.doc.has_annotation("ENT_IOB") or not self.cats):
             yield "No entities were predicted."
         for name in self.accelerable:
             yield (
@@ -118,7 +122,19 @@ def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[floa
         ShownEntity(ent.text, ent.label_, ent.start_char, ent.end_char, p) for ent, p in predicted
     ]
     cats = dict(sorted(doc.cats.items(), key=lambda item: -item[1]))
-    return Shown(doc, entities, cats, _accelerable(nlp))
+    idle = "" if entities or cats else _why_idle(nlp)
+    return Shown(doc, entities, cats, _accelerable(nlp), idle)
+
+
+def _why_idle(nlp: Language) -> str:
+    """Say that no component that's enabled assigns entities or labels of texts, or return ""."""
+    assigned = {attr for name in nlp.pipe_names for attr in nlp.get_pipe_meta(name).assigns}
+    if assigned & {"doc.ents", "doc.cats"}:
+        return ""
+    return (
+        "No component of the pipeline assigns entities or labels of texts. It has: "
+        f"{', '.join(nlp.pipe_names) or 'none'}; disabled: {', '.join(nlp.disabled) or 'none'}."
+    )
 
 
 def _caption(entity: ShownEntity) -> str:

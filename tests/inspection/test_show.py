@@ -208,3 +208,12 @@ def test_what_is_no_pipeline_or_text_is_explained(
     Path("own/config.cfg").write_text(own)
     error = cli.refused("show", *args, stdin=b"\xff")
     assert "Cannot show the entities" in error and re.search(message, error), error
+
+
+def test_a_pipeline_that_finds_nothing_says_so() -> None:
+    nlp = spacy.blank("en")
+    assert "It has: none; disabled: none" in str(show(nlp, TEXT))
+    nlp.add_pipe("entity_ruler")
+    assert "No entities were predicted" in str(show(nlp, TEXT))
+    nlp.disable_pipe("entity_ruler")
+    assert "disabled: entity_ruler" in str(show(nlp, TEXT))

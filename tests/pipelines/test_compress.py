@@ -376,7 +376,7 @@ REFUSED: list[tuple[Callable[[], Language], str]] = [
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED)
-@pytest.mark.filterwarnings("ignore:.*NaN, so it predicts")
+@pytest.mark.filterwarnings("ignore:.*NaN or infinite, so it predicts")
 def test_refusals(make: Callable[[], Language], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         compress(make(), tmp_path / "small", loads=0)
