@@ -213,7 +213,8 @@ def test_what_is_no_pipeline_or_text_is_explained(
 def test_a_pipeline_that_finds_nothing_says_so() -> None:
     nlp = spacy.blank("en")
     assert "It has: none; disabled: none" in str(show(nlp, TEXT))
-    nlp.add_pipe("entity_ruler")
+    ruler: Any = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "X", "pattern": "nowhere"}])
     assert "No entities were predicted" in str(show(nlp, TEXT))
     nlp.disable_pipe("entity_ruler")
     assert "disabled: entity_ruler" in str(show(nlp, TEXT))
