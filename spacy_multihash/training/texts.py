@@ -13,7 +13,7 @@ from spacy.training import Example
 
 from ..corpus.evaluation import annotate, scores_of
 from ..corpus.intervals import f1_interval
-from ..corpus.read import text_labels
+from ..corpus.read import known_labels, text_labels
 from ..inspection.errors import SURE
 from ..inspection.mistakes import Confusion
 from ..ner.calibration import Bin, reliability
@@ -108,7 +108,7 @@ def _predict_labels(
         if is_exclusive and doc.cats:
             found = {max(doc.cats, key=doc.cats.__getitem__)}
         elif not is_exclusive:  # labels without gold annotation are neither right nor wrong
-            found &= example.reference.cats.keys()
+            found &= known_labels(example.reference.cats).keys()
         yield doc, text_labels(example.reference.cats), found
 
 

@@ -26,7 +26,8 @@ ALWAYS = {
     "errors": "code export output train",
     "evaluate": "code gpu-id ignore-case json masked match-label output train",
     "explain": "code component data json",
-    "fit": "baseline code compress dev force gpu-id lang output package seed test textcat vectors",
+    "fit": "baseline code compress curve dev force gpu-id lang output package seed test textcat "
+    "vectors",
     "init-config": "force lang train vectors",
     "init-tables": "code component force json max-rows min-freq shards",
     "inspect-tables": "code data json output",
