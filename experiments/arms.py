@@ -13,6 +13,7 @@ from thinc.api import Config
 
 from spacy_multihash import count_symbols, make_tables
 from spacy_multihash.corpus.training import training_docs
+from spacy_multihash.pipelines.config import require_package
 
 CONFIGS = Path("configs")
 CRF = "crf"
@@ -400,6 +401,7 @@ def arm_config(arm: Arm) -> Config:
         if path == "components.ner":  # another factory with the same model
             value = {**value, "model": section[last]["model"]}
         section[last] = dict(value) if isinstance(value, Mapping) else value
+    require_package(config)
     return config
 
 

@@ -51,6 +51,7 @@ _NAMES = {
     "pipelines.accelerate": ["Acceleration", "accelerate"],
     "pipelines.compress": ["Compressed", "compress"],
     "pipelines.attribute_ruler": ["IndexedAttributeRuler"],
+    "pipelines.restore": ["Restored", "restore"],
     "pipelines.weights": [
         "embed_from_spacy",
         "embed_to_spacy",

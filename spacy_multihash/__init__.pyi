@@ -54,6 +54,8 @@ from .pipelines.accelerate import accelerate as accelerate
 from .pipelines.attribute_ruler import IndexedAttributeRuler as IndexedAttributeRuler
 from .pipelines.compress import Compressed as Compressed
 from .pipelines.compress import compress as compress
+from .pipelines.restore import Restored as Restored
+from .pipelines.restore import restore as restore
 from .pipelines.weights import embed_from_spacy as embed_from_spacy
 from .pipelines.weights import embed_to_spacy as embed_to_spacy
 from .pipelines.weights import encoder_from_spacy as encoder_from_spacy

@@ -21,6 +21,7 @@ from .ner.transition import factory as batch_factory  # noqa: F401
 from .parse import factory as parse_factory  # noqa: F401
 from .pipelines.accelerate import make_use_product_ops_v1
 from .pipelines.compress import make_keep_compressed_v1
+from .pipelines.config import make_require_package_v1
 from .pipelines.packed_arrays import decode
 from .tables.set_tables import make_init_tables_v1
 from .textcat.architectures import build_textcat_hash_embed_v1
@@ -50,6 +51,7 @@ for _registry, _functions in (
             registered.INIT_TABLES: make_init_tables_v1,
             registered.KEEP_COMPRESSED: make_keep_compressed_v1,
             registered.LOAD_VECTORS: make_load_vectors_v1,
+            registered.REQUIRE_PACKAGE: make_require_package_v1,
             registered.USE_PRODUCT_OPS: make_use_product_ops_v1,
         },
     ),

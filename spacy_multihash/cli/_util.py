@@ -34,6 +34,9 @@ PROGRESS: Progress = partial(tqdm, disable=None, leave=False)
 MODEL = typer.Argument(..., help="Trained pipeline: a package's name, or a path")
 CODE = typer.Option(None, "--code", "-c", help="Python file with registered functions to import")
 GPU_ID = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU")
+NAME = typer.Option(
+    None, help="New name of the pipeline. Default: the former name, and what was done to it"
+)
 AS_JSON = typer.Option(False, "--json", help="Print JSON instead of tables")
 WORKERS = typer.Option(
     None,

@@ -8,7 +8,7 @@ import typer
 from ..common.files import write_bytes
 from ..common.outputs import check_file_output
 from ..pipelines.accelerate import accelerate
-from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, NAME, PROGRESS, command, show, wrote
 
 
 @command("Cannot accelerate the pipeline", needs={"report": ["data"], "seconds": ["data"]})
@@ -26,6 +26,7 @@ def accelerate_cli(
         None, help="HTML page to write, with the gain on DATA, to show to colleagues"
     ),
     seconds: float = typer.Option(20.0, min=0, help="How long to measure the speed on DATA"),
+    name: Optional[str] = NAME,
     as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     code: Optional[Path] = CODE,
@@ -47,6 +48,7 @@ def accelerate_cli(
         keep_parser=keep_parser,
         texts=data,
         seconds=seconds,
+        name=name,
         code=code,
         force=force,
         progress=PROGRESS,

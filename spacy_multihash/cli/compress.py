@@ -7,7 +7,7 @@ import typer
 
 from ..compute.quantization import Precision
 from ..pipelines.compress import compress
-from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, NAME, PROGRESS, command, show, wrote
 
 
 @command("Cannot compress the pipeline")
@@ -24,6 +24,7 @@ def compress_cli(
         None,
         help="Corpus to compare predictions on: a .spacy, .jsonl or .txt file, or a folder",
     ),
+    name: Optional[str] = NAME,
     as_json: bool = AS_JSON,
     force: bool = typer.Option(False, "--force", "-f", help="Replace OUTPUT if it exists"),
     code: Optional[Path] = CODE,
@@ -44,6 +45,7 @@ def compress_cli(
         keep_strings=keep_strings,
         data=data,
         code=code,
+        name=name,
         force=force,
         progress=PROGRESS,
     )

@@ -32,6 +32,7 @@ COMMANDS = {
     "init-config": "Write a complete config, for entities or texts.",
     "init-tables": "Write the tables of a config's MultiEmbed to a file.",
     "inspect-tables": "Show the size of a pipeline's embedding tables, and how full they are.",
+    "restore": "Turn a pipeline into one that needs spaCy alone, with the same weights.",
     "show": "Show the entities that a pipeline predicts in a text, with their probabilities.",
     "vectors": "Align, merge, shorten and prune static vectors.",
 }

@@ -3,6 +3,7 @@
 import os
 import shlex
 from pathlib import Path
+from shutil import copy
 from typing import Optional, Union
 
 from spacy.language import Language
@@ -10,6 +11,7 @@ from spacy.language import Language
 from .files import check_staging, recover, replacing_folder, standard_stream
 from .load import source_path
 
+_LICENSES = ("LICENSE", "LICENSES_SOURCES")
 # The files of a folder that may be replaced: a pipeline, or a vocab with vectors.
 _OURS = (("meta.json", "config.cfg"), ("vectors", "strings.json"))
 
@@ -96,6 +98,16 @@ def write_pipeline(nlp: Language, output: Path) -> None:
     """Write a pipeline. An existing folder stays whole until the new pipeline replaces it."""
     with replacing_folder(output) as new:
         nlp.to_disk(new)
+        copy_licenses(nlp, new)
+
+
+def copy_licenses(nlp: Language, folder: Path) -> None:
+    """Copy the licenses of a pipeline, which spaCy puts into packages but doesn't write."""
+    if nlp._path is None:
+        return
+    for name in _LICENSES:
+        if (nlp.path / name).is_file():
+            copy(nlp.path / name, folder)
 
 
 def spacy_command(*args: Union[str, Path]) -> str:

@@ -21,6 +21,7 @@ COMPRESSED_VECTORS = "spacy-multihash.CompressedVectors.v1"
 INIT_TABLES = "spacy-multihash.init_tables.v1"
 KEEP_COMPRESSED = "spacy-multihash.keep_compressed.v1"
 LOAD_VECTORS = "spacy-multihash.load_vectors.v1"
+REQUIRE_PACKAGE = "spacy-multihash.require_package.v1"
 USE_PRODUCT_OPS = "spacy-multihash.use_product_ops.v1"
 
 ADAM = "spacy-multihash.Adam.v1"
@@ -31,3 +32,9 @@ SEEN_UNSEEN_SCORER = "spacy-multihash.seen_unseen_scorer.v1"
 REPORT_MULTI_EMBED = "spacy.MultiEmbed.v1"
 REPORT_MULTI_FEWER_HASH_EMBED = "spacy.MultiFewerHashEmbed.v1"
 SET_ATTR = "set_attr"
+
+# The factories of components, which their modules register.
+BATCH_NER = "batch_ner"
+BATCH_PARSER = "batch_parser"
+INDEXED_ATTRIBUTE_RULER = "indexed_attribute_ruler"
+TAGGER_NER = "tagger_ner"

@@ -58,6 +58,14 @@ def use_kernel_ops(model: Model) -> None:
             node.ops = ops
 
 
+def use_thinc_ops(model: Model) -> None:
+    """Give thinc's NumpyOps back to all layers of a model that have KernelOps, in place."""
+    ops = NumpyOps()
+    for node in model.walk():
+        if type(node.ops) is KernelOps:
+            node.ops = ops
+
+
 class HostOps(ArrayOps, NumpyOps):
     """Array code with numpy: without a compiler, or if it's asked for."""
 

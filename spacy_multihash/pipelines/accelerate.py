@@ -13,77 +13,53 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from textwrap import shorten
 from time import perf_counter
 from typing import Any, NamedTuple, Optional, Union
 
 import spacy
-from spacy.language import FactoryMeta, Language
+from spacy.language import Language
 from spacy.ml.models.parser import build_tb_parser_model
 from spacy.ml.models.tok2vec import (
     MaxoutWindowEncoder,
     MultiHashEmbed,
     build_hash_embed_cnn_tok2vec,
 )
-from spacy.pipeline import AttributeRuler, DependencyParser, EntityRecognizer
+from spacy.pipeline import DependencyParser, EntityRecognizer
 from spacy.ty import ListenedToComponent
-from spacy.util import registry
-from thinc.api import Config, Model, noop
+from thinc.api import Model, noop
 
 from ..common.checks import check_flag, check_whole, is_list, is_number, setting_error
 from ..common.load import loaded
 from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.progress import Progress, no_progress
-from ..common.registered import MAXOUT_WINDOW_ENCODER, MULTI_HASH_EMBED, USE_PRODUCT_OPS
+from ..common.registered import USE_PRODUCT_OPS
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
 from ..compute.ops import use_kernel_ops
 from ..corpus.shards import read_bare_docs
-from ..ner.transition import states
-from ..ner.transition.component import BatchEntityRecognizer
-from ..parse import actions
-from ..parse.component import BatchDependencyParser
-from .attribute_ruler import INDEXED_ATTRIBUTE_RULER, IndexedAttributeRuler
+from .change import Change, NewComponent, Replaced, why_not_built, why_root_stays
 from .compare import Gain, compare_docs
 from .config import (
     ARCHITECTURES,
     CNNS,
-    EMBEDS,
-    ENCODERS,
+    FACTORY_PATH,
     TOK2VEC_OF,
+    TOK2VEC_V1,
+    TOK2VEC_V2,
     Keys,
-    Rewriter,
     Section,
     is_ours,
     is_unknown,
+    keep_variables,
     kind_of,
     list_sections,
-    set_config,
+    replace_sections,
+    require_package,
 )
 from .measure import compare_loads, compare_speed, count_tokens, show_value, this_machine
-from .weights import (
-    Swaps,
-    embed_from_spacy,
-    encoder_from_spacy,
-    is_built_like,
-    layout_of,
-    swap_nodes,
-    why_not_swapped,
-)
-
-
-class Replaced(NamedTuple):
-    """A layer, recognizer or attribute ruler that was replaced.
-
-    component (str): Name of the component.
-    path (str): Path of the section of its config, or "factory" for the whole component.
-    before, after (str): The registered names of both.
-    """
-
-    component: str
-    path: str
-    before: str
-    after: str
+from .meta import mark_accelerated, package_name
+from .parts import EMBED, ENCODER, NER, PARSER, Component, Convert, component_of, layer_of
+from .weights import Swaps, is_built_like, why_not_swapped
 
 
 class Already(NamedTuple):
@@ -159,15 +135,6 @@ class Acceleration(Result):
         return in_notebook(self.page()) if self.gain else super()._repr_html_()
 
 
-# Our replacement of each spaCy architecture.
-_OURS = {
-    **dict.fromkeys(EMBEDS, MULTI_HASH_EMBED),
-    **dict.fromkeys(ENCODERS, MAXOUT_WINDOW_ENCODER),
-    **dict.fromkeys(CNNS, f"{MULTI_HASH_EMBED} + {MAXOUT_WINDOW_ENCODER}"),
-}
-# Where the config of a component names its factory.
-FACTORY_PATH = "factory"
-Convert = Callable[[Model], Model]
 # Old and new nodes, by the id of the old node.
 Made = dict[int, tuple[Model, Model]]
 
@@ -177,14 +144,6 @@ class Part(NamedTuple):
 
     nodes: list[Model]
     convert: Convert
-
-
-class NewComponent(NamedTuple):
-    """Our component to replace one of spaCy's, with its place, name and factory meta."""
-
-    name: str
-    pipe: Any
-    meta: FactoryMeta
 
 
 def accelerate(
@@ -197,6 +156,7 @@ def accelerate(
     seconds: float = 20.0,
     loads: int = 3,
     code: Union[str, Path, None] = None,
+    name: Optional[str] = None,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> Acceleration:
@@ -230,6 +190,8 @@ def accelerate(
     seconds (float): How long to measure speed. More seconds give a more certain gain.
     loads (int): How often to load each pipeline in a new process, to measure time and memory.
     code (Union[str, Path, None]): Python file that these processes import first.
+    name (Optional[str]): The new name of the pipeline, in its meta and so in a package of it. By
+        default, "_fast" is added to the name.
     force (bool): Whether to replace a pipeline at `output`.
     progress (Progress): Shows how far the measurement is, as tqdm does.
     RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced. Its
@@ -244,20 +206,23 @@ def accelerate(
     check_whole("accelerate", "loads", loads, 0, advice="0 doesn't load pipelines again.")
     if not is_number(seconds) or seconds < 0:
         raise setting_error("accelerate", "seconds", "a number of 0 or more", seconds, "Give 20.")
-    kept = [loop for loop, keep in ((_NER, keep_ner), (_PARSER, keep_parser)) if keep]
+    kept = [part for part, keep in ((NER, keep_ner), (PARSER, keep_parser)) if keep]
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
     source, nlp = nlp, loaded(nlp)
-    for loop in kept:
-        if not any(_is_spacys(pipe, loop) for _, pipe in nlp.components):
-            what = loop.state_type
+    for part in kept:
+        if not any(_is_spacys(pipe, part) for _, pipe in nlp.components):
+            what = part.state_type
             raise ValueError(f"There's no {what} of spaCy's to keep. Leave keep_{what} out.")
+    if name is not None:
+        package_name(name, nlp.lang)  # checks it
+    run = partial(_accelerate, nlp, kept, name)
     if isinstance(texts, (str, Path)):
         texts = [doc.text for doc in read_bare_docs(texts, nlp)]
     if texts is None:
-        done = _accelerate(nlp, kept)
+        done = run()
     elif is_list(texts):
-        done = _accelerate_and_measure(nlp, source, kept, texts, seconds, loads, code, progress)
+        done = _accelerate_and_measure(nlp, source, run, texts, seconds, loads, code, progress)
     else:
         raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     if output is not None:
@@ -268,7 +233,7 @@ def accelerate(
 def _accelerate_and_measure(
     nlp: Language,
     source: Union[Language, str, Path],
-    kept: Sequence["Loop"],
+    run: Callable[[], Acceleration],
     texts: Sequence[Any],
     seconds: float,
     loads: int,
@@ -288,7 +253,7 @@ def _accelerate_and_measure(
         count = {"total": len(texts), "unit": " texts"}
         docs = list(progress(before.pipe(texts), desc="Annotating as before", **count))
         all_seconds = perf_counter() - start
-        done = _accelerate(nlp, kept)
+        done = run()
         pairs = zip(docs, nlp.pipe(texts), strict=True)
         agreement = compare_docs(progress(pairs, desc="Annotating faster", **count))
         figures = compare_speed(before, nlp, texts, seconds, all_seconds, progress)
@@ -299,52 +264,81 @@ def _accelerate_and_measure(
     return replace(done, gain=gain)
 
 
-def _is_spacys(pipe: object, loop: "Loop") -> bool:
-    return isinstance(pipe, loop.spacys) and not isinstance(pipe, loop.component)
+def _is_spacys(pipe: object, part: Component) -> bool:
+    return isinstance(pipe, part.spacy_kind) and not isinstance(pipe, part.kind)
 
 
-def _accelerate(nlp: Language, kept: Sequence["Loop"]) -> Acceleration:
+def _accelerate(nlp: Language, kept: Sequence[Component], new_name: Optional[str]) -> Acceleration:
     config = nlp.config.interpolate()
-    done = Acceleration(nlp)
-    made: Made = {}
-    swaps_of: list[tuple[Any, Swaps]] = []
-    replaced: dict[Keys, Section] = {}
-    components: list[NewComponent] = []
+    done, change, made = Acceleration(nlp), Change(), Made()
+    sections_of: dict[Keys, dict[str, Any]] = {}
     for name, pipe in nlp.components:
         settings = config["components"][name]
-        sections = list(list_sections(settings, (), None))
-        spacys = [s for s in sections if s.kind in _OURS]
+        sections = list(list_sections(settings))
+        spacys = [section for section in sections if _after(section)]
         swaps, reasons = _plan(pipe, spacys, settings, made)
-        swaps_of.append((pipe, swaps))
-        place = ("components", name)
-        replaced |= {(*place, *s.path): s for s in spacys if s.path not in reasons}
+        change.swaps.append((pipe, swaps))
+        replaced = [section for section in spacys if section.path not in reasons]
+        new = _new_sections(replaced)
+        sections_of |= {("components", name, *path): section for path, section in new.items()}
         listened_to = isinstance(pipe, ListenedToComponent)
         unknown = [s.path for s in sections if is_unknown(s, listened_to)]
         reasons |= dict.fromkeys(unknown, "there is no layer of ours for it")
         _report(name, sections, reasons, done)
-        components += _plan_component(nlp, name, pipe, settings, done, kept)
-    new = Rewriter(replaced).rewrite(nlp.config, config)
-    for name, _, meta in components:
+        change.components += _plan_component(nlp, name, pipe, settings, done, kept)
+    new_config = replace_sections(config, sections_of)
+    for name, _, meta in change.components:
         defaults = deepcopy(meta.default_config or {})
-        old = new["components"][name]
-        new["components"][name] = {**defaults, **old, FACTORY_PATH: meta.factory}
-    for pipe, swaps in swaps_of:
-        if swaps:
-            model = swap_nodes(pipe.model, swaps)
-            if model is not pipe.model:
-                pipe.model = model
-    # spaCy's replace_pipe builds a component, and forgets listeners, and which pipes are disabled.
-    for name, pipe, meta in components:
-        nlp._components[nlp.component_names.index(name)] = (name, pipe)
-        nlp._pipe_meta[name] = meta
-        nlp._pipe_configs[name] = Config(new["components"][name])
+        old = new_config["components"][name]
+        new_config["components"][name] = {**defaults, **old, FACTORY_PATH: meta.factory}
+    if done.replaced:
+        callback = new_config["nlp"].get("after_pipeline_creation")
+        new_config["nlp"]["after_pipeline_creation"] = callback or {"@callbacks": USE_PRODUCT_OPS}
+        require_package(new_config)
+    change.apply(nlp, keep_variables(nlp.config, config, new_config))
     if done.replaced:
         make_use_product_ops_v1()(nlp)
-        new["nlp"]["after_pipeline_creation"] = new["nlp"].get("after_pipeline_creation") or {
-            "@callbacks": USE_PRODUCT_OPS
-        }
-    set_config(nlp, new)
+    mark_accelerated(nlp, new_name, bool(done.replaced))
     return done
+
+
+def _after(section: Section) -> str:
+    """Return what replaces a section of spaCy's; "" for any other."""
+    if section.kind in CNNS:
+        return f"{EMBED.names[0]} + {ENCODER.names[0]}"
+    layer = layer_of(section.kind)
+    return layer.names[0] if layer is not None and section.kind in layer.spacys else ""
+
+
+def _new_sections(replaced: list[Section]) -> dict[Keys, Any]:
+    """Write the sections of our layers, by path in the config of a component."""
+    new: dict[Keys, Any] = {s.path: _new_section(s.settings) for s in replaced}
+    old_wrappers = [s.path[:-1] for s in replaced if TOK2VEC_OF.get(s.kind) == TOK2VEC_V1]
+    return new | {(*path, ARCHITECTURES): TOK2VEC_V2 for path in old_wrappers}
+
+
+def _new_section(settings: dict[str, Any]) -> dict[str, Any]:
+    """Write the section of our layer, or our two layers, that replaces spaCy's section."""
+    layer = layer_of(kind_of(settings[ARCHITECTURES]))
+    if layer is not None:
+        return {**settings, ARCHITECTURES: layer.names[0], **layer.added(settings)}
+    # A HashEmbedCNN: the layers that spaCy's build_hash_embed_cnn_tok2vec builds.
+    attrs, size = ["NORM"], settings["embed_size"]
+    if settings["subword_features"]:
+        attrs += ["PREFIX", "SUFFIX", "SHAPE"]
+    embed = {
+        ARCHITECTURES: EMBED.spacys[-1],
+        "width": settings["width"],
+        "attrs": attrs,
+        "rows": [size] + [size // 2] * (len(attrs) - 1),
+        "include_static_vectors": bool(settings["pretrained_vectors"]),
+    }
+    encode = {name: settings[name] for name in ENCODER.settings}
+    return {
+        ARCHITECTURES: TOK2VEC_V2,
+        "embed": _new_section(embed),
+        "encode": {ARCHITECTURES: ENCODER.names[0], **encode},
+    }
 
 
 def _report(
@@ -357,8 +351,8 @@ def _report(
             done.already.append(Already(name, path, section.name))
         elif section.path in reasons:
             done.left.append(Left(name, path, section.name, reasons[section.path]))
-        elif section.kind in _OURS:
-            done.replaced.append(Replaced(name, path, section.name, _OURS[section.kind]))
+        elif after := _after(section):
+            done.replaced.append(Replaced(name, path, section.name, after))
 
 
 def _plan(
@@ -386,9 +380,9 @@ def _plan(
     try:
         swaps = _convert(parts, made)
         reason = (
-            _why_root_stays(pipe, swaps)
+            why_root_stays(pipe, swaps)
             or why_not_swapped(model, swaps)
-            or _why_not_built(matched, config["model"])
+            or _why_not_built(matched, config)
         )
     except ValueError as error:  # settings that our layer doesn't support
         reason = str(error)
@@ -429,14 +423,15 @@ def _match(model: Model, sections: list[Section]) -> tuple[dict[Keys, list[Part]
 def _references(section: Section) -> list[tuple[Model, Convert]]:
     """Build the layers of a section, in the version that our layers compute."""
     settings = {key: value for key, value in section.settings.items() if key != ARCHITECTURES}
-    if section.kind in EMBEDS:
-        return [(MultiHashEmbed(**settings), embed_from_spacy)]
-    if section.kind in ENCODERS:
-        return [(MaxoutWindowEncoder(**settings), encoder_from_spacy)]
+    layer = layer_of(section.kind)
+    if layer is EMBED:
+        return [(MultiHashEmbed(**settings), EMBED.from_spacy)]
+    if layer is ENCODER:
+        return [(MaxoutWindowEncoder(**settings), ENCODER.from_spacy)]
     cnn = build_hash_embed_cnn_tok2vec(**settings)
     return [
-        (cnn.get_ref("embed"), embed_from_spacy),
-        (cnn.get_ref("encode"), encoder_from_spacy),
+        (cnn.get_ref("embed"), EMBED.from_spacy),
+        (cnn.get_ref("encode"), ENCODER.from_spacy),
     ]
 
 
@@ -469,74 +464,18 @@ def _convert(parts: dict[Keys, list[Part]], made: Made) -> Swaps:
     return swaps
 
 
-def _why_root_stays(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
-    """Say why a component's whole model can't be replaced, if it should be; None if it can."""
-    if any(old is pipe.model for old, _ in swaps):
-        try:
-            pipe.model = pipe.model
-        except (AttributeError, TypeError):
-            return "the component does not let its attribute `model` be set"
-    return None
-
-
 def _why_not_built(sections: list[Section], config: dict[str, Any]) -> Optional[str]:
-    """Say why the new config doesn't build the model to save; None if it does.
-
-    Builds both models without weights, which is fast.
-    """
+    """Say why the new config of a component doesn't build the model to save; None if it does."""
     if not sections:
         return None
-    replaced = {section.path: section for section in sections}
-    new_config = Rewriter(replaced).rewrite(config, config, ("model",))
-    try:
-        old, new = (registry.resolve({"model": c})["model"] for c in (config, new_config))
-    except Exception as error:  # third-party code may raise anything
-        return shorten(f"its model cannot be built with our layer: {error}", 200)
-    parts, reasons = _match(old, sections)
-    swaps = _convert(parts, {})
-    reason = why_not_swapped(old, swaps)
-    if reason is None and (reasons or layout_of(swap_nodes(old, swaps)) != layout_of(new)):
-        return "its model has another structure when it is built with our layer"
-    return reason
 
+    def plan(model: Model) -> Optional[Swaps]:
+        parts, reasons = _match(model, sections)
+        swaps = _convert(parts, {})
+        return None if reasons or why_not_swapped(model, swaps) else swaps
 
-class Loop(NamedTuple):
-    """A component of ours with a compiled loop over the states of a transition system.
-
-    factory (str), component (Any): Our component.
-    spacys (Any), spacy_factories (Sequence[str]): spaCy's component.
-    state_type (str): The setting of its model.
-    num_features (Sequence[int]): How many tokens our loop can score states by.
-    """
-
-    factory: str
-    component: Any
-    spacys: Any
-    spacy_factories: Sequence[str]
-    state_type: str
-    num_features: Sequence[int]
-
-
-_NER = Loop(
-    "batch_ner",
-    BatchEntityRecognizer,
-    EntityRecognizer,
-    ("ner", "beam_ner"),
-    "ner",
-    states.NUM_FEATURES,
-)
-_PARSER = Loop(
-    "batch_parser",
-    BatchDependencyParser,
-    DependencyParser,
-    ("parser", "beam_parser"),
-    "parser",
-    actions.NUM_FEATURES,
-)
-_LOOPS = (_NER, _PARSER)
-_OUR_COMPONENTS = (*(loop.component for loop in _LOOPS), IndexedAttributeRuler)
-_ATTRIBUTE_RULER = "attribute_ruler"
-_MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
+    new = replace_sections(config, _new_sections(sections))
+    return why_not_built(config["model"], new["model"], plan)
 
 
 def _plan_component(
@@ -545,31 +484,29 @@ def _plan_component(
     pipe: Any,  # noqa: ANN401
     config: dict[str, Any],
     done: Acceleration,
-    kept: Sequence[Loop],
+    kept: Sequence[Component],
 ) -> list[NewComponent]:
     """Make our component for a recognizer, parser or attribute ruler; an empty list for others.
 
     The old component doesn't change. The outcome is added to the report.
     """
-    factory = config[FACTORY_PATH]
-    if isinstance(pipe, _OUR_COMPONENTS):
+    part, factory = component_of(pipe), config[FACTORY_PATH]
+    if part is None:
+        return []
+    if isinstance(pipe, part.kind):
         done.already.append(Already(name, FACTORY_PATH, factory))
         return []
-    make: Callable[[Any], Any]
-    loop = _loop_for(pipe)
-    if loop is not None and loop not in kept:
-        new_factory, make = loop.factory, partial(_make_component, loop)
-        reason = why_not_replaced(pipe, config)
-    elif isinstance(pipe, AttributeRuler):
-        new_factory, make = INDEXED_ATTRIBUTE_RULER, _make_ruler
-        reason = _why_not_spacys(pipe, AttributeRuler, factory, [_ATTRIBUTE_RULER])
-    else:
+    if part in kept:
         return []
+    reason = why_not_replaced(pipe, config)
     if reason is not None:
         done.left.append(Left(name, FACTORY_PATH, factory, reason))
         return []
-    done.replaced.append(Replaced(name, FACTORY_PATH, factory, new_factory))
-    return [NewComponent(name, make(pipe), nlp.get_factory_meta(new_factory))]
+    done.replaced.append(Replaced(name, FACTORY_PATH, factory, part.factory))
+    return [NewComponent(name, part.copy(part.kind, pipe), nlp.get_factory_meta(part.factory))]
+
+
+_MODELS = ("spacy.TransitionBasedParser.v1", "spacy.TransitionBasedParser.v2")
 
 
 def _why_not_spacys(
@@ -584,27 +521,21 @@ def _why_not_spacys(
     return None
 
 
-def _loop_for(pipe: object) -> Optional[Loop]:
-    """Return what could replace a component; None for components without a transition system."""
-    return next((loop for loop in _LOOPS if isinstance(pipe, loop.spacys)), None)
-
-
 def why_not_replaced(
     pipe: Union[EntityRecognizer, DependencyParser], config: dict[str, Any]
 ) -> Optional[str]:
-    """Say why our loop can't replace a recognizer or parser, or wouldn't help; None if it can.
+    """Say why our component can't replace spaCy's, or wouldn't help; None if it can.
 
     config (dict[str, Any]): The component's config, without variables.
     """
-    loop: Any = _loop_for(pipe)
-    factory = config[FACTORY_PATH]
-    reason = _why_not_spacys(pipe, loop.spacys, factory, loop.spacy_factories)
-    if reason is not None:
+    part: Any = component_of(pipe)
+    reason = _why_not_spacys(pipe, part.spacy_kind, config[FACTORY_PATH], part.spacy_factories)
+    if reason is not None or not part.state_type:
         return reason
     if pipe.cfg["beam_width"] != 1:
         width = pipe.cfg["beam_width"]
         return (
-            f"with beam_width = {width}, {loop.factory} predicts by spaCy's code, and is no faster"
+            f"with beam_width = {width}, {part.factory} predicts by spaCy's code, and is no faster"
         )
     settings = dict(config["model"])
     if kind_of(settings.pop(ARCHITECTURES, "")) not in _MODELS:
@@ -612,32 +543,13 @@ def why_not_replaced(
     if not _is_parser(pipe.model, settings):
         return "its model is not built as the config says"
     features = pipe.model.get_ref("lower").get_dim("nF")
-    if features not in loop.num_features:
-        possible = " or ".join(map(str, loop.num_features))
+    if features not in part.num_features:
+        possible = " or ".join(map(str, part.num_features))
         return (
-            f"it scores states by {features} tokens, and {loop.factory} by {possible} "
-            f"(state_type = {loop.state_type})"
+            f"it scores states by {features} tokens, and {part.factory} by {possible} "
+            f"(state_type = {part.state_type})"
         )
     return None
-
-
-def _make_ruler(pipe: AttributeRuler) -> IndexedAttributeRuler:
-    new = IndexedAttributeRuler(pipe.vocab, pipe.name, validate=pipe.validate, scorer=pipe.scorer)
-    new.add_patterns(pipe.patterns)
-    return new
-
-
-def _make_component(loop: Loop, pipe: Any) -> Any:  # noqa: ANN401
-    # spaCy's constructor gives the model as many outputs as there are actions, and new layers even
-    # if the number is right. So the new component gets the model afterwards.
-    stand_in: Model = noop()
-    stand_in.attrs["resize_output"] = lambda model, nO: model
-    new = loop.component(pipe.vocab, stand_in, pipe.name, pipe.moves, scorer=pipe.scorer)
-    new.model = pipe.model
-    new.cfg = pipe.cfg
-    new._multitasks = pipe._multitasks
-    new._rehearsal_model = pipe._rehearsal_model
-    return new
 
 
 def _is_parser(model: object, settings: dict[str, Any]) -> bool:

@@ -14,7 +14,8 @@ from spacy.strings import StringStore
 from spacy.tokens import Doc
 from spacy.tokens._retokenize import set_token_attrs
 
-INDEXED_ATTRIBUTE_RULER = "indexed_attribute_ruler"
+from ..common.registered import INDEXED_ATTRIBUTE_RULER
+
 # Maximum number of cached values per attribute, and of cached kinds of tokens.
 MAX_CACHED = 50_000
 

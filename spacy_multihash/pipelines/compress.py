@@ -21,7 +21,7 @@ from thinc.api import Config
 from ..common.checks import check_whole
 from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
 from ..common.load import load_pipeline, loaded
-from ..common.outputs import check_folder_output, folder_size, paths_in
+from ..common.outputs import check_folder_output, copy_licenses, folder_size, paths_in
 from ..common.progress import Progress, no_progress
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from ..common.result import Result, Table
@@ -32,6 +32,7 @@ from ..embed.vector_tables import PREFIX
 from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
 from .compare import Comparison, compare
 from .measure import Figure, compare_loads
+from .meta import mark_compressed, package_name
 from .packed_arrays import pack_array
 
 # The parameter with the table, in our embeddings and in thinc's.
@@ -282,6 +283,7 @@ def compress(
     data: Optional[Data] = None,
     loads: int = 3,
     code: Union[str, Path, None] = None,
+    name: Optional[str] = None,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> Compressed:
@@ -299,6 +301,8 @@ def compress(
         F1.
     loads (int): How often to load each pipeline in a new process, to measure time and memory.
     code (Union[str, Path, None]): Python file that these processes import first.
+    name (Optional[str]): The new name of the pipeline, in its meta and so in a package of it. By
+        default, "_small" is added to the name.
     force (bool): Whether to replace a pipeline at `output`.
     progress (Progress): Shows how far the measurement is, as tqdm does.
 
@@ -309,6 +313,8 @@ def compress(
     check_folder_output(output, *paths_in(nlp, data), force=force)
     check_whole("compress", "loads", loads, 0, advice="0 doesn't load pipelines again.")
     source, nlp = nlp, loaded(nlp)
+    if name is not None:
+        package_name(name, nlp.lang)  # checks it
     stream = None if data is None else examples_of_any(nlp, data)
     figures, why = list[Figure](), ""
     with replacing_folder(output) as new, TemporaryDirectory() as former:
@@ -316,6 +322,11 @@ def compress(
             source = Path(former)
             type(nlp).to_disk(nlp, source)
         done = write_compressed(nlp, new, Precisions(vectors, tables, weights), keep_strings)
+        meta = srsly.read_json(new / "meta.json")
+        mark_compressed(meta, name, f"vectors {vectors}, tables {tables}, other weights {weights}")
+        srsly.write_json(new / "meta.json", meta)
+        copy_licenses(nlp, new)
+        done = replace(done, bytes_after=folder_size(new))
         small = load_pipeline(new)
         # Only now, since examples add strings to the vocab.
         predictions = None if stream is None else compare(nlp, small, list(stream))

@@ -1,23 +1,28 @@
-"""Find the sections of a config that build layers, and write the sections of our layers."""
+"""Read and write the configs of pipelines: the sections of layers, variables, and our names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
 
 from ..common.registered import (
-    MAXOUT_WINDOW_ENCODER,
-    MULTI_HASH_EMBED,
+    BATCH_NER,
+    BATCH_PARSER,
+    INDEXED_ATTRIBUTE_RULER,
     PREFIX,
     REPORT_MULTI_EMBED,
     REPORT_MULTI_FEWER_HASH_EMBED,
+    REQUIRE_PACKAGE,
+    SET_ATTR,
+    TAGGER_NER,
 )
 from ..common.removed import REMOVED
-from ..compute.hashing import spacy_seeds
 
 ARCHITECTURES = "@architectures"
+# Where the config of a component names its factory.
+FACTORY_PATH = "factory"
 EMBEDS = ("spacy.MultiHashEmbed.v1", "spacy.MultiHashEmbed.v2")
 ENCODERS = ("spacy.MaxoutWindowEncoder.v1", "spacy.MaxoutWindowEncoder.v2")
 CNNS = ("spacy.HashEmbedCNN.v1", "spacy.HashEmbedCNN.v2")
@@ -27,6 +32,13 @@ TOK2VEC_V1, TOK2VEC_V2 = "spacy.Tok2Vec.v1", "spacy.Tok2Vec.v2"
 TOK2VEC_OF = {ENCODERS[0]: TOK2VEC_V1, ENCODERS[1]: TOK2VEC_V2}
 # Settings whose layer embeds docs, or encodes vectors.
 _VECTOR_KEYS = ("embed", "encode", "tok2vec")
+# Our names that don't begin with our prefix.
+_BARE_NAMES = {
+    *(BATCH_NER, BATCH_PARSER, INDEXED_ATTRIBUTE_RULER, TAGGER_NER),
+    *(REPORT_MULTI_EMBED, REPORT_MULTI_FEWER_HASH_EMBED, SET_ATTR),
+}
+# spaCy resolves them together, before it builds components.
+_NLP_CALLBACKS = ("before_creation", "after_creation", "after_pipeline_creation")
 
 _VARIABLE = re.compile(r"\$\{([\w.:]+)\}")
 
@@ -50,7 +62,9 @@ class Section(NamedTuple):
     kind: str
 
 
-def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator[Section]:
+def list_sections(
+    config: object, path: Keys = (), parent: Optional[str] = None
+) -> Iterator[Section]:
     """List the sections that build layers, each before those inside it."""
     if not isinstance(config, dict):
         return
@@ -64,11 +78,6 @@ def list_sections(config: object, path: Keys, parent: Optional[str]) -> Iterator
 def kind_of(name: str) -> str:
     """Return spaCy's name for an architecture of spacy-legacy, and any other name unchanged."""
     return re.sub(r"^spacy-legacy\.", "spacy.", name)
-
-
-def is_ours(name: str) -> bool:
-    """Return whether an architecture is ours."""
-    return name.startswith(PREFIX) or name in (REPORT_MULTI_EMBED, REPORT_MULTI_FEWER_HASH_EMBED)
 
 
 def is_unknown(section: Section, listened_to: bool) -> bool:
@@ -85,73 +94,103 @@ def is_unknown(section: Section, listened_to: bool) -> bool:
     )
 
 
-class Rewriter:
-    """Rewrites a config, with our layers instead of spaCy's.
+# Our names
 
-    Variables that refer to a replaced section become their former values.
+
+def is_ours(name: object) -> bool:
+    """Return whether a registered name is ours."""
+    return isinstance(name, str) and (name.startswith(PREFIX) or name in _BARE_NAMES)
+
+
+def our_name(section: Mapping[str, Any]) -> Optional[str]:
+    """Return the name of ours that a section registers something by; None if it has none."""
+    names = (v for k, v in section.items() if k == FACTORY_PATH or k.startswith("@"))
+    return next(filter(is_ours, names), None)
+
+
+def our_names(config: object) -> Iterator[str]:
+    """Yield our names in a config."""
+    if isinstance(config, dict):
+        name = our_name(config)
+        yield from () if name is None else (name,)
+        for value in config.values():
+            yield from our_names(value)
+
+
+def require_package(config: dict[str, Any]) -> None:
+    """Let an error of spaCy name this package where it's missing, in place.
+
+    spaCy resolves callbacks before it builds components. For a missing function, its error names
+    the function and advises to install its package. For a missing factory, such as tagger_ner, it
+    doesn't. Configs without our parts, or with another callback of ours, stay as they are.
+    """
+    nlp = config["nlp"]
+    if not any(our_names(nlp)) and any(our_names(config.get("components", {}))):
+        free = next((key for key in _NLP_CALLBACKS if not nlp.get(key)), None)
+        if free is not None:
+            nlp[free] = {"@callbacks": REQUIRE_PACKAGE}
+
+
+def make_require_package_v1() -> Callable[[Any], Any]:
+    """Make the callback for [nlp.before_creation] that does nothing.
+
+    Its name in the config says which package is missing, where it is.
+    """
+    return _return
+
+
+def _return(given: Any) -> Any:  # noqa: ANN401 (a pipeline, or its class)
+    return given
+
+
+# Changes
+
+
+def replace_sections(config: dict[str, Any], new: Mapping[Keys, Any]) -> dict[str, Any]:
+    """Copy a config without variables, with new sections at some paths."""
+    config = deepcopy(config)
+    for path, section in new.items():
+        place = config
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = section
+    return config
+
+
+def keep_variables(raw: dict[str, Any], plain: dict[str, Any], new: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Write a changed config with the former variables, wherever they have the new value.
+
+    raw, plain (dict[str, Any]): The former config, with variables and with their values.
+    new (dict[str, Any]): The changed config, without variables.
     """
 
-    def __init__(self, replaced: dict[Keys, Section]) -> None:
-        """Keep the replaced sections, by path from the config's root."""
-        self.replaced = replaced
-        self.opened = {path[:end] for path in replaced for end in range(len(path) + 1)}
+    def keep(raw: Any, plain: Any, value: Any) -> Any:  # noqa: ANN401
+        if isinstance(raw, str) and _VARIABLE.search(raw):
+            return raw if _value_of(raw, new) == value else deepcopy(value)
+        if isinstance(value, dict):
+            raws, plains = (v if isinstance(v, dict) else {} for v in (raw, plain))
+            return {key: keep(raws.get(key), plains.get(key), value[key]) for key in value}
+        if isinstance(value, list) and isinstance(raw, list) and len(raw) == len(value):
+            return [keep(*values) for values in zip(raw, plain, value, strict=True)]
+        return deepcopy(raw if plain == value else value)
 
-    def rewrite(self, raw: Any, plain: Any, path: Keys = ()) -> Any:  # noqa: ANN401
-        """Copy the value at a path of a config. raw has variables, plain has their values."""
-        if isinstance(raw, str) and (self._is_stale(raw) or path in self.opened):
-            raw = plain  # variables inside keep their former values
-        if isinstance(raw, list):
-            return [self.rewrite(*values, path) for values in zip(raw, plain, strict=True)]
-        if not isinstance(raw, dict):
-            return deepcopy(raw)
-        new = {key: self.rewrite(raw[key], plain[key], (*path, key)) for key in raw}
-        if path in self.replaced:
-            return _new_section(new, self.replaced[path].settings)
-        outer = kind_of(new.get(ARCHITECTURES, ""))
-        if outer == TOK2VEC_V1 and (*path, "encode") in self.replaced:
-            new[ARCHITECTURES] = TOK2VEC_V2
-        return new
-
-    def _is_stale(self, text: str) -> bool:
-        """Return whether a text has a variable whose value changes, or disappears."""
-        for variable in _VARIABLE.findall(text):
-            path = tuple(re.split("[.:]", variable))
-            outer = [self.replaced.get(path[:end]) for end in range(len(path) + 1)]
-            in_cnn = any(section is not None and section.kind in CNNS for section in outer)
-            if in_cnn or path in self.opened:
-                return True
-        return False
+    return keep(raw, plain, new)
 
 
-def _new_section(raw: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
-    """Write the section of our layer, or our two layers, that replaces spaCy's section.
+def _value_of(text: str, config: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Return the value of a text with variables, or None if a variable has none."""
 
-    Variables in the raw section are kept.
-    """
-    kind = kind_of(plain[ARCHITECTURES])
-    if kind in EMBEDS:
-        seeds = spacy_seeds(len(plain["attrs"]))
-        ours = {"num_hashes": 4, "seeds": seeds, "table_dropout": True}
-        return {**raw, ARCHITECTURES: MULTI_HASH_EMBED, **ours}
-    if kind in ENCODERS:
-        return {**raw, ARCHITECTURES: MAXOUT_WINDOW_ENCODER}
-    # A HashEmbedCNN: the layers that spaCy's build_hash_embed_cnn_tok2vec builds.
-    attrs, size = ["NORM"], plain["embed_size"]
-    if plain["subword_features"]:
-        attrs += ["PREFIX", "SUFFIX", "SHAPE"]
-    embed = {
-        ARCHITECTURES: EMBEDS[1],
-        "width": plain["width"],
-        "attrs": attrs,
-        "rows": [size] + [size // 2] * (len(attrs) - 1),
-        "include_static_vectors": bool(plain["pretrained_vectors"]),
-    }
-    encode = {key: plain[key] for key in ("width", "window_size", "maxout_pieces", "depth")}
-    return {
-        ARCHITECTURES: TOK2VEC_V2,
-        "embed": _new_section(embed, embed),
-        "encode": {ARCHITECTURES: MAXOUT_WINDOW_ENCODER, **encode},
-    }
+    def look_up(variable: re.Match) -> Any:  # noqa: ANN401
+        value: Any = config
+        for key in re.split("[.:]", variable[1]):
+            value = value[key]
+        return value
+
+    try:
+        whole = _VARIABLE.fullmatch(text)
+        return look_up(whole) if whole else _VARIABLE.sub(lambda m: str(look_up(m)), text)
+    except (KeyError, TypeError):
+        return None
 
 
 def set_config(nlp: Language, new: dict[str, Any]) -> None:
@@ -175,6 +214,6 @@ def drop_removed_settings(section: dict[str, Any]) -> None:
     for name, value in [*section.items()]:
         if isinstance(value, dict):
             drop_removed_settings(value)
-        elif name == "factory" or name.startswith("@"):
+        elif name == FACTORY_PATH or name.startswith("@"):
             for key in REMOVED.get(value, ()):
                 section.pop(key, None)

@@ -5,7 +5,8 @@ from typing import Any, Optional
 
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
-from thinc.api import Model
+from thinc.api import Model, set_dropout_rate
+from thinc.layers.concatenate import forward as forward_concatenate
 from thinc.types import Floats2d
 
 from ..common.nodes import (
@@ -71,6 +72,7 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     seeds = spacy_seeds(len(hashes))
     ours = build_multi_hash_embed_v1(**settings, seeds=seeds, table_dropout=True)
     _copy(_embed_pairs(embed, ours))
+    _copy_dropout(embed, ours)
     return ours
 
 
@@ -80,7 +82,10 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     In training, spaCy's layer always applies dropout to each table's vectors, even if yours was
     built with table_dropout = false.
 
-    embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4 and spaCy's seeds.
+    The seeds of the hash functions are attributes of spaCy's layers. They're saved with the
+    weights, and a layer built with other seeds takes them over when it loads the weights.
+
+    embed (Model[list[Doc], list[Floats2d]]): The layer, with num_hashes = 4.
     RETURNS (EmbedModel): The new layer.
 
     Raises ValueError if its settings or features aren't supported by spaCy's layer.
@@ -99,11 +104,10 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
         )
     seeds = [node.attrs["seed"].value for node in hashes]
     num_hashes = [node.attrs["num_hashes"].value for node in hashes]
-    if not hashes or seeds != spacy_seeds(len(hashes)) or set(num_hashes) != {4}:
+    if not hashes or set(num_hashes) != {4}:
         raise ValueError(
-            "spacy.MultiHashEmbed.v2 has 4 hashes and the seeds 8, 9, 10, ..., but "
-            f"'{embed.name}' has num_hashes = {num_hashes} and seeds = {seeds}. "
-            "Only a layer trained with spaCy's settings can be converted."
+            f"spacy.MultiHashEmbed.v2 has 4 hashes, but '{embed.name}' has num_hashes = "
+            f"{num_hashes}. Train anew with num_hashes = 4."
         )
     settings: dict[str, Any] = {
         "width": next((node.get_dim("nO") for node in find_nodes(embed, TABLE_EMBED)), 1),
@@ -118,7 +122,11 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
             f"layers. {_EMBED}"
         )
     theirs = MultiHashEmbed(**settings)
+    for node, seed in zip(find_nodes(theirs, HASH_EMBED), seeds, strict=True):
+        node.attrs["seed"] = seed
     _copy_back(_embed_pairs(theirs, embed))
+    _copy_dropout(embed, theirs)
+    _set_widths(theirs)
     return theirs
 
 
@@ -149,6 +157,7 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
         )
     ours = build_maxout_window_encoder_v1(**settings)
     _copy(_maxout_pairs(encoder, ours))
+    _copy_dropout(encoder, ours)
     return ours
 
 
@@ -171,6 +180,8 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
         depth=len(encoder.layers),
     )
     _copy_back(_maxout_pairs(theirs, encoder))
+    _copy_dropout(encoder, theirs)
+    _set_widths(theirs)
     return theirs
 
 
@@ -209,6 +220,22 @@ def _copy(pairs: Iterable[Pair]) -> None:
 def _copy_back(pairs: Iterable[Pair]) -> None:
     """Copy weights from our node of each pair to spaCy's node."""
     _copy((ours, theirs, {v: k for k, v in names.items()}) for theirs, ours, names in pairs)
+
+
+def _copy_dropout(source: Model, target: Model) -> None:
+    """Copy the dropout rate, which is the same in all nodes. It's saved with the weights."""
+    rates = [n.attrs["dropout_rate"] for n in source.walk() if "dropout_rate" in n.attrs]
+    set_dropout_rate(target, max(rates, default=0.0))
+
+
+def _set_widths(model: Model) -> None:
+    """Set the width of layers around others, as initialization does."""
+    for node in model.walk(order="dfs_post"):
+        widths = [layer.maybe_get_dim("nO") for layer in node.layers]
+        known = [width for width in widths if width is not None]
+        if known and node.has_dim("nO") is None:
+            is_sum = node._func is forward_concatenate
+            node.set_dim("nO", sum(known) if is_sum else known[-1])
 
 
 # Attrs that don't affect predictions. spaCy sets the dropout rate for each update. The receptive
@@ -258,6 +285,12 @@ def is_built_like(reference: Model, node: Model) -> bool:
         and len(node.layers) == len(reference.layers)
         and all(map(is_built_like, reference.layers, node.layers))
     )
+
+
+def is_ours(node: Model) -> bool:
+    """Return whether a function of this package computes a node."""
+    module = getattr(node._func, "__module__", None) or ""  # it has no public name in thinc
+    return module.partition(".")[0] == __name__.partition(".")[0]
 
 
 def why_not_swapped(model: Model, swaps: Swaps) -> Optional[str]:

@@ -15,7 +15,7 @@ import spacy
 from spacy.cli.package import has_build
 from spacy.language import Language
 
-from ..common.files import replacing_folder, write_bytes, write_json
+from ..common.files import read_json_map, replacing_folder, write_bytes, write_json
 from ..common.load import load_pipeline, read_config
 from ..common.outputs import check_apart, check_writable, folder_size, paths_in, spacy_command
 from ..common.progress import Progress, no_progress
@@ -35,8 +35,10 @@ from ..ner.calibration import (
 from ..pipelines.compress import Precisions, write_compressed
 from ..pipelines.config import drop_removed_settings
 from ..pipelines.measure import tokens_per_second
+from ..pipelines.meta import package_name
 from .advice import Advice, advise
 from .baseline import comparison_table, describe_difference, spacys_config
+from .card import set_card
 from .corpora import Corpus
 from .curve import Curve, measure_curve
 from .folds import cross_validate
@@ -184,13 +186,18 @@ class Fitted(Result):
                 *("--train", corpus / "train.spacy", "--output", "errors.html"),
             ),
         }
+        if self.plan.options.config != "ner":
+            leave = ("multihash", "restore", model, "SPACY")
+            found["Turn it into a pipeline that needs spaCy alone:"] = leave
         if self.plan.options.textcat:
             texts = ("multihash", "apply", model, "TEXTS", "CLASSIFIED")
             found = {"Classify the texts of a folder:": texts}
         commands = {what: spacy_command(*words, *code) for what, words in found.items()}
         if not has_build():
             commands["Install what builds packages:"] = "python -m pip install build"
-        package = ("package", model, ".", "--name", "my_model", "--build", "wheel", *code)
+        options = self.plan.options
+        name = package_name(options.package or "my_model", options.lang)
+        package = ("package", model, ".", "--name", name, "--build", "wheel", *code)
         return {**commands, "Build a package for pip:": spacy_command(*package)}
 
 
@@ -283,8 +290,10 @@ def fit_plan(
             plan, Fitted(nlp, target, plan, arms, remarks, _mistakes(plan, nlp, paths)), progress
         )
         fitted = replace(fitted, calibration=calibration)
+        _write_card(folder / "model" / "meta.json", fitted)
         if options.package is not None:
-            wheel = _make_package(folder, options.package, options.code)
+            name = package_name(options.package, options.lang)
+            wheel = _make_package(folder, name, options.code)
             fitted = replace(fitted, wheel=None if target is None else target / wheel)
         write_json(folder / "scores.json", fitted.to_json())
         write_json(folder / "fit.json", to_json(options))
@@ -409,6 +418,23 @@ def _look_closer(plan: FitPlan, fitted: Fitted, progress: Progress) -> Fitted:
         curve=curve,
     )
     return replace(fitted, arms=[arm, *fitted.arms[1:]], folds=folds, curve=curve, advice=advice)
+
+
+def _write_card(path: Path, fitted: Fitted) -> None:
+    """Write the model card into the meta, from which `spacy package` makes a README."""
+    plan, meta = fitted.plan, read_json_map(path)
+    set_card(
+        meta,
+        fitted.arms[0],
+        plan.stats,
+        plan.options,
+        plan.config,
+        source=plan.name,
+        settings=[plan.settings, *plan.reasons],
+        remarks=fitted.remarks,
+    )
+    write_json(path, meta)
+    fitted.nlp.meta.update(meta)
 
 
 def _make_package(folder: Path, name: str, code: Optional[Path]) -> Path:

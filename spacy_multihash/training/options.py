@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Literal, Optional, get_args
 
 import spacy
 from spacy.cli.package import has_build, has_wheel
 
+from ..pipelines.meta import package_name
 from .settings import MAX_SIZE, parse_size
+
+# The configs for entities.
+EntityConfig = Literal["ner", "batch_ner"]
 
 
 @dataclass(frozen=True)
@@ -17,8 +21,10 @@ class Options:
 
     lang (str): Language, such as en, or xx for any.
     textcat (bool): Classify texts. Default: find entities.
-    vectors (Optional[str]): Static vectors: a package, or a pipeline's path. For entities, they're
-        used if they have most words.
+    config (str): What finds entities. ner: tagger_ner, with the best scores. batch_ner: a model as
+        spaCy's ner has it, which restore can turn into spaCy's ner.
+    vectors (Optional[str]): Static vectors: a package, or a pipeline's path. For tagger_ner,
+        they're used if they have most words.
     max_size (Optional[str]): Maximum parameters of the embedding's tables, such as 500K or 5M.
         Default: 10M.
     group (Optional[str]): What names the document of a text, so that its texts stay together: a key
@@ -31,6 +37,7 @@ class Options:
     curve (bool): Also train on 25, 50 and 75 % of train, to tell whether more data would help.
     compress (bool): Make the files of the pipeline small.
     package (Optional[str]): Also build a wheel of this name, such as my_ner, that pip installs.
+        spaCy puts the language in front, as in en_my_ner.
     code (Optional[Path]): Python file with registered functions to import.
     settings (Mapping[str, Any]): Other settings of the config, such as {"training.max_steps": 100}.
 
@@ -39,6 +46,7 @@ class Options:
 
     lang: str = field(metadata={"names": ("-l",)})
     textcat: bool = False
+    config: EntityConfig = "ner"
     vectors: Optional[str] = None
     max_size: Optional[str] = None
     group: Optional[str] = None
@@ -62,11 +70,14 @@ class Options:
         if self.textcat and self.max_size is not None:
             raise ValueError("--max-size is for entities. Leave it out with --textcat.")
         parse_size(self.max_size or MAX_SIZE)
+        if self.config not in get_args(EntityConfig):
+            raise ValueError(f"--config must be ner or batch_ner, got {self.config!r}.")
+        if self.config != "ner":
+            for name, value in (("textcat", self.textcat), ("max-size", self.max_size)):
+                if value:
+                    raise ValueError(f"--{name} doesn't go with --config {self.config}.")
         if self.package is None:
             return
-        if not (self.package.isidentifier() and self.package.isascii()):
-            raise ValueError(
-                f"--package must be a name of letters, digits and _, got {self.package!r}."
-            )
+        package_name(self.package, self.lang, "package")
         if not (has_build() or has_wheel()):
             raise ValueError("--package needs the package build: python -m pip install build")

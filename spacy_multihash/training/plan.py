@@ -18,7 +18,7 @@ from ..corpus.statistics import CorpusStats, corpus_stats
 from .corpora import Corpus, Warnings, read_given
 from .options import Options
 from .report import corpus_table
-from .settings import init_config
+from .settings import init_config, init_restorable
 from .splits import (
     Split,
     check_docs,
@@ -54,7 +54,7 @@ class FitPlan(Result):
         """The settings in a line."""
         if self.options.textcat:
             return describe_settings(self.config)["model"]
-        embed = self.config["components"]["tagger_ner"]["model"]["tok2vec"]["embed"]
+        embed = next(s for s in _sections(self.config["components"]) if "attrs" in s)
         return f"{embed['@architectures'].split('.')[1]} of {', '.join(embed['attrs'])}"
 
     def tables(self) -> Iterator[Table]:
@@ -94,7 +94,7 @@ def plan_fit(
         write_corpora(Path(folder), {name: DocBin(docs=of) for name, of in split.docs.items()})
         paths = {name: Path(folder, f"{name}.spacy") for name in split.docs}
         stats = corpus_stats(*paths.values(), lang=how.lang)
-        config, reasons = _choose_config(how, paths)
+        config, reasons = _choose_config(how, paths, stats.splits["train"].tokens)
     titles = stats.warnings()
     if not how.textcat:
         titles += [*few_entities(stats), *unknown_documents(stats, split.by)]
@@ -104,8 +104,16 @@ def plan_fit(
     return FitPlan(how, split, config, Path(names["train"]).name, stats, warnings, reasons)
 
 
-def _choose_config(options: Options, paths: Mapping[str, Path]) -> tuple[Config, list[str]]:
-    """Choose the settings for corpora, and give the reasons."""
+def _choose_config(
+    options: Options, paths: Mapping[str, Path], tokens: int
+) -> tuple[Config, Sequence[str]]:
+    """Choose the settings for corpora, and give the reasons.
+
+    tokens (int): The tokens of train.
+    """
+    if options.config != "ner":
+        chosen = init_restorable(options.lang, tokens, options.vectors)
+        return chosen.config, chosen.reasons
     if not options.textcat:
         chosen = init_config(
             "ner",
@@ -115,7 +123,7 @@ def _choose_config(options: Options, paths: Mapping[str, Path]) -> tuple[Config,
             vectors=options.vectors,
             max_size=options.max_size,
         )
-        return chosen.config, [*chosen.reasons]
+        return chosen.config, chosen.reasons
     docs = DocBin().from_disk(paths["train"]).get_docs(Vocab())
     is_exclusive = has_exclusive_labels(doc.cats for doc in docs)
     kind: Any = "textcat" if is_exclusive else "textcat_multilabel"

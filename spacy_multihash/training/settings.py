@@ -20,7 +20,8 @@ from ..common.result import Result
 from ..corpus.read import model_examples, tokens_of
 from ..corpus.statistics import has_vectors
 from ..embed.features import parse_feature
-from ..pipelines.config import drop_removed_settings
+from ..pipelines.config import drop_removed_settings, require_package
+from ..pipelines.parts import EMBED
 from ..tables.set_tables import count_corpus
 from ..vectors.files import load_vectors
 
@@ -28,6 +29,7 @@ from ..vectors.files import load_vectors
 Pipeline = Literal["ner", "batch_ner", "textcat", "textcat_multilabel"]
 MAX_SIZE = "10M"
 BASE = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
+_HASHED_ROWS = (5000, 1000, 2500, 2500)  # as in spaCy's own config
 FEW_TOKENS = 25_000
 # Most n-grams are rare, and each row takes time in training.
 MAX_ROWS = 30_000
@@ -185,6 +187,41 @@ def init_config(
     return InitConfig(config, found.reasons)
 
 
+def init_restorable(lang: str, tokens: int, vectors: Optional[str] = None) -> InitConfig:
+    """Make the config of a pipeline that `restore` can turn into one of spaCy's own.
+
+    It's the config of batch_ner, with hashed values in place of looked up values, as spaCy has
+    them.
+
+    lang (str): The language.
+    tokens (int): The tokens of the training corpus.
+    vectors (Optional[str]): Static vectors: a package's name, or the path of a pipeline.
+    """
+    if vectors is not None:
+        _check_vectors_language(lang, vectors)
+    config, settings = _make_config("batch_ner", lang, vectors), CorpusFacts(tokens, {}).settings
+    embed = config["components"]["tok2vec"]["model"]["embed"]
+    config["components"]["tok2vec"]["model"]["embed"] = {
+        "@architectures": EMBED.names[0],
+        "width": embed["width"],
+        "attrs": [*BASE],
+        "rows": [*_HASHED_ROWS],
+        "include_static_vectors": embed["include_static_vectors"],
+        **EMBED.added({"attrs": BASE}),
+    }
+    config["initialize"]["before_init"] = None
+    _set_training(config, settings)
+    reasons = [
+        "batch_ner on MultiHashEmbed with four hashes, which spaCy has too: `restore` can turn the "
+        "pipeline into spaCy's own",
+        f"train has {tokens:,} tokens: batches of {settings.batch_words:,} words; patience of "
+        f"{settings.patience:,} steps",
+    ]
+    config = load_model_from_config(config, auto_fill=True).config
+    drop_removed_settings(config)
+    return InitConfig(config, reasons)
+
+
 def recommend(
     facts: CorpusFacts, *, max_size: int = 10**7, width: int = 96, vectors: Optional[str] = None
 ) -> Recommendation:
@@ -295,19 +332,24 @@ def _make_config(pipeline: Pipeline, lang: str, vectors: Optional[str]) -> Confi
     config = load_model_from_config(config, auto_fill=True).config
     drop_removed_settings(config)
     config["paths"]["vectors"] = vectors
+    require_package(config)
     return config
 
 
 def _apply(config: Config, found: Recommendation) -> None:
     """Set what was recommended in a config for entities."""
-    training, settings = config["training"], found.settings
+    settings = found.settings
     model = config["components"]["tagger_ner"]["model"]
     model["tok2vec"]["embed"]["attrs"] = list(settings.attrs)
     model["learn_transitions"] = settings.learn_transitions
-    size = training["batcher"]["size"]
-    size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)
-    training["patience"] = settings.patience
+    _set_training(config, settings)
     config["initialize"]["before_init"]["max_rows"] = found.rows
+
+
+def _set_training(config: Config, settings: Settings) -> None:
+    size = config["training"]["batcher"]["size"]
+    size.update(start=min(size["start"], settings.batch_words), stop=settings.batch_words)
+    config["training"]["patience"] = settings.patience
 
 
 def _check_vectors_language(lang: str, vectors: str) -> None:

@@ -140,6 +140,7 @@ WITH_CODE = {
     "fit": ("corpus.spacy", "--lang", "en", "--output", "out"),
     "init-tables": ("corpus.spacy", "out"),
     "inspect-tables": ("model", "--json"),
+    "restore": ("model", "out"),
     "show": ("model", "Rome"),
 }
 

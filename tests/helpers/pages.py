@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import spacy
+from spacy.util import get_model_meta
 from thinc.api import Config
 
 # What needs a network, half an hour, or an environment of its own.
@@ -113,7 +114,9 @@ def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     python, flag, module, *rest = arguments
     assert (python, flag) == ("python", "-m"), arguments
     if rest[0] == "package":
-        Path(f"en_{rest[rest.index('--name') + 1]}").symlink_to(rest[1])
+        in_meta = get_model_meta(rest[1])["name"] if "--name" not in rest else ""
+        name = in_meta or rest[rest.index("--name") + 1]
+        Path(f"en_{name}").symlink_to(rest[1])
         return
     if rest[0] == "train" or rest[:2] == ["multihash", "fit"]:
         rest += STEPS

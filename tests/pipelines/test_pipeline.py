@@ -371,9 +371,9 @@ VECTORS = {**EMBED, "include_static_vectors": True}
             "it is not part of a spacy.Tok2Vec.v2",
         ),
         (custom("Looks"), [], "embed", "refers to a part of it, as 'table'"),
-        (custom("Probes"), [], "embed", "its model cannot be built with our layer: no table"),
-        (custom("Adds"), [], "embed", "another structure when it is built with our layer"),
-        (custom("Marks"), [], "embed", "another structure when it is built with our layer"),
+        (custom("Probes"), [], "embed", "its model cannot be built with the new layer: no table"),
+        (custom("Adds"), [], "embed", "another structure when it is built with the new layer"),
+        (custom("Marks"), [], "embed", "another structure when it is built with the new layer"),
     ],
 )
 def test_layers_are_left_with_the_reason(
@@ -474,12 +474,14 @@ LOOKS = "spacy_multihash_tests.Looks.v1"
         ),
     ],
 )
-def test_variable_for_a_whole_section_is_resolved(
+def test_variable_for_a_whole_section_has_the_new_value(
     tok2vec: Any, number: int, key: str, expected: dict[str, Any], tmp_path: Path
 ) -> None:
     nlp = build(with_listener(ner=ner(tok2vec)))
     assert len(assert_accelerates(nlp, tmp_path).replaced) == number
-    assert raw(nlp)["ner"]["model"]["tok2vec"][key] == expected
+    new = nlp.config.interpolate()["components"]["ner"]["model"]["tok2vec"]
+    assert new[key] == expected
+    assert isinstance(tok2vec, dict) is isinstance(raw(nlp)["ner"]["model"]["tok2vec"], dict)
 
 
 def test_variable_for_a_section_that_stays_is_resolved_where_it_is_replaced(tmp_path: Path) -> None:
@@ -500,10 +502,10 @@ def test_variable_without_a_value_changes_nothing(nlp: Language) -> None:
 def test_settings_that_our_layer_refuses_are_left(
     nlp: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(encode: Model) -> Model:
+    def refuse(**settings: int) -> Model:
         raise ValueError("window_size must be 0 or more")
 
-    monkeypatch.setattr("spacy_multihash.pipelines.accelerate.encoder_from_spacy", refuse)
+    monkeypatch.setattr("spacy_multihash.pipelines.weights.build_maxout_window_encoder_v1", refuse)
     before = nlp.to_bytes()
     done = accelerate(nlp, keep_ner=True)
     assert done.replaced == []

@@ -5,12 +5,14 @@ import re
 import shlex
 import subprocess
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 import spacy
 from markupsafe import escape
+from spacy.cli.package import generate_readme
 from spacy.cli.train import train as train_as_spacy
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus
@@ -18,10 +20,11 @@ from spacy.util import load_config
 from spacy.vocab import Vocab
 
 from experiments.corpora.sample import make_sentences
-from spacy_multihash import Fitted, fit
+from spacy_multihash import Fitted, fit, restore
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.corpus.splits import SPLITS
 from spacy_multihash.ner.calibration import compare, judge_entities
+from spacy_multihash.pipelines.meta import package_name
 from spacy_multihash.training import fit as module
 from spacy_multihash.training.baseline import spacys_config
 from spacy_multihash.training.fit import UNTRAINED
@@ -32,6 +35,7 @@ from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.interrupted import Interrupted
 from tests.helpers.vectors import files, random_vectors, write_pipeline
 
+TEXTS = ["Anna met Bob in Oslo", "Acme sold shares in May"]
 FEW_STEPS = {"training.max_steps": 20, "training.eval_frequency": 5}
 FILES = ["config.cfg", "corpus", "fit.json", "model", "report.html", "scores.json"]
 
@@ -378,3 +382,39 @@ def test_refusal_says_what_to_do_and_leaves_nothing(
     with pytest.raises((ValueError, OSError), match=said):
         fit(data, **{"lang": "en", "output": "out", **options})
     assert sorted(folder.rglob("*")) == before
+
+
+def test_model_card_has_data_scores_speed_and_how_it_was_made() -> None:
+    fitted = quickly("train.conll", "dev.conll", "test.conll", output="out")
+    meta = spacy.load("out/model").meta
+    assert fitted.nlp.meta["notes"] == meta["notes"]
+    readme = generate_readme(meta)
+    f1 = fitted.scores["test"].best.f
+    for text in (
+        *(f"{100 * (f1 or 0):.1f}", "95 % interval", "tokens/s", "train.conll", "seed 0"),
+        *("Trained 20 steps", "needs the package spacy-multihash", "MultiEmbed of NORM"),
+    ):
+        assert text in readme
+    assert meta["requirements"] == [f"spacy-multihash>={version('spacy-multihash')},<2"]
+    assert meta["performance"]["ents_f"] == pytest.approx(f1)
+    with pytest.raises(ValueError, match=r"tagger_ner.*\n.*fit --config batch_ner"):
+        restore("out/model")
+
+
+def test_batch_ner_leaves_as_spacys_ner() -> None:
+    fitted = quickly("train.conll", "dev.conll", output="out", config="batch_ner")
+    assert any("multihash restore out/model" in line for line in fitted.next_commands().values())
+    assert "multihash restore" in fitted.page()
+    expected = [[ent.text for ent in doc.ents] for doc in fitted.nlp.pipe(TEXTS)]
+    done = restore("out/model", "spacys")
+    assert "spacy-multihash" not in Path("spacys/config.cfg").read_text()
+    assert done.nlp.meta["requirements"] == [] and "multihash restore" not in done.nlp.meta["notes"]
+    assert [[ent.text for ent in doc.ents] for doc in done.nlp.pipe(TEXTS)] == expected
+
+
+@pytest.mark.parametrize("name", ["en_my_ner", "my_ner"])
+def test_language_is_put_in_front_of_a_package_once(name: str) -> None:
+    assert package_name(name, "en") == "my_ner"
+    for wrong in ("_x", "x_", "a-b", "é", "1x", "en_", ""):
+        with pytest.raises(ValueError, match="must be a name of letters"):
+            package_name(wrong, "en")
