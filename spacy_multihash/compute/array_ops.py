@@ -5,7 +5,7 @@ are any, and are tested against them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import numpy
 from thinc.api import Ops, Optimizer
@@ -13,8 +13,8 @@ from thinc.types import FloatsXd
 
 from ..common.checks import OutOfRange
 from ..common.types import Array
-from .bags import Bags
-from .hashing import MAX_HASHES, Hashing, group_seeds, hash_ngrams_of_order
+from .bags import Bags, BagSymbols, ColumnTable
+from .hashing import MAX_HASHES, Hashing, group_seeds, hash_ngrams_of_order, hashing_of
 from .maxout import Cache, Docs, Gradients, Layer, centre_of, docs_between, reads_of, windows_of
 from .viterbi import best_tags
 
@@ -196,24 +196,73 @@ class ArrayOps(Ops):
 
     # Layers of several steps, in prediction
 
-    def mixer(self, tables: Sequence[Array], hashing: Hashing, layer: Layer) -> Any:  # noqa: ANN401
-        """Prepare tables (nV, W) of A hashed columns, and the layer that mixes them."""
-        return tables, hashing, layer
+    def mixer(self, columns: Sequence[ColumnTable], layer: Layer) -> Any:  # noqa: ANN401
+        """Prepare the tables of columns, and the layer that mixes their vectors."""
+        return columns, layer
 
-    def mix_hashed(self, ids: numpy.ndarray, mixer: Any) -> Array:  # noqa: ANN401
-        """Embed tokens by A hashed columns, and mix the columns: ids (N, A) uint64 -> (N, nO).
+    def mix(
+        self,
+        ids: numpy.ndarray,
+        mixer: Any,  # noqa: ANN401
+        bags: Sequence[BagSymbols] = (),
+        given: Optional[Array] = None,
+    ) -> Array:
+        """Embed U tokens by their columns, and mix the columns -> (U, nO) float32.
 
-        ids: In the memory of the CPU. Equal tokens are embedded once.
+        ids (U, A) uint64, in the memory of the CPU: Of the A columns with one symbol a token. Equal
+            tokens are embedded once, if there are no other columns.
+        bags: Symbols (M,) uint64 and the ends (U,) int64 of tokens, of each other column.
+        given (U, W) float32: More vectors, on the device.
         """
-        tables, hashing, layer = mixer
+        columns, layer = mixer
+        if bags or given is not None:
+            return self._mix(self._columns(ids, columns, bags, given), layer)
         first, unique_of = self.distinct_rows(ids)
-        unique: Array = self.asarray(ids[first], dtype="uint64")
-        vectors, _ = self.hash_embed(unique, tables, hashing)
-        return self._mix(vectors, layer)[self.xp.asarray(unique_of)]
+        mixed = self._mix(self._columns(ids[first], columns), layer)
+        return mixed[self.xp.asarray(unique_of)]
 
-    def mix_bags(self, tables: Sequence[Array], bags: Sequence[Bags], layer: Layer) -> Array:
-        """Sum the rows of U tokens in each column, and mix the columns -> (U, nO) float32."""
-        return self._mix(self.sum_columns(tables, bags), layer)
+    def _columns(
+        self,
+        ids: numpy.ndarray,
+        columns: Sequence[ColumnTable],
+        bags: Sequence[BagSymbols] = (),
+        given: Optional[Array] = None,
+    ) -> Array:
+        """Put the vectors of all columns, and given vectors, side by side."""
+        hashings = tuple(column.hashing for column in columns)
+        tables = [column.table for column in columns]
+        is_plain = not any(column.is_bag or column.importance is not None for column in columns)
+        if is_plain and None not in hashings and len({E.shape[1] for E in tables}) == 1:
+            on_device = self.xp.asarray(ids, dtype="uint64")
+            vectors = [self.hash_embed(on_device, tables, hashing_of(cast(Any, hashings)))[0]]
+        else:
+            singles, others = iter(ids.T), iter(bags)
+            sums: list[tuple[Array, Bags]] = []
+            for column in columns:
+                symbols, ends = next(others) if column.is_bag else (next(singles), None)
+                found = self.xp.asarray(numpy.ascontiguousarray(symbols), dtype="uint64")
+                sums += self._sums_of(column, found, ends)
+            vectors = [self.gather_sum(*of) for of in sums]
+        return self.xp.hstack(vectors if given is None else [*vectors, given])
+
+    def _sums_of(
+        self, column: ColumnTable, symbols: Array, ends: Optional[numpy.ndarray]
+    ) -> list[tuple[Array, Bags]]:
+        """Find the rows of a column's symbols, and the factors that are appended."""
+        if column.hashing is None:
+            rows = self.look_up(symbols, column.keys, column.row_of)[:, None]
+            self.check_rows("table_embed", rows, len(column.table))
+        else:
+            rows = self.hash_rows(symbols, *column.hashing)
+        if column.importance is None:
+            return [(column.table, Bags(rows, None, ends, column.mean))]
+        nV, seed = column.importance_hashing
+        factors = column.importance[self.hash_rows(symbols, nV, 1, seed)[:, 0]]
+        sums = [(column.table, Bags(rows, factors, ends, column.mean))]
+        if column.is_appended:
+            numbers = self.xp.arange(len(symbols), dtype="int32")[:, None]
+            sums.append((factors, Bags(numbers, None, ends, column.mean)))
+        return sums
 
     def encoder(self, layers: Sequence[Layer], *, pad: bool) -> Any:  # noqa: ANN401
         """Prepare the layers of an encoder.
@@ -335,18 +384,23 @@ class ArrayOps(Ops):
     def find_entities(
         self,
         X: Array,
-        recognizer: Any,  # noqa: ANN401
+        finder: Any,  # noqa: ANN401
         attrs: numpy.ndarray,
         lengths: numpy.ndarray,
     ) -> Optional[numpy.ndarray]:
-        """Find the entities of docs that have none so far, or else return None, as without kernels.
+        """Find the entities of docs; None without kernels, and where array code must look closer.
 
         X (N, nI) float32: The vectors of tokens.
-        attrs (N, 4) uint64: SENT_START, IS_SPACE, ENT_IOB and ENT_TYPE.
+        finder: A `recognizer`, for docs that have no entities so far, or a `tagger`.
+        attrs (N, 3 or 4) uint64: SENT_START, IS_SPACE, ENT_IOB, and for a recognizer ENT_TYPE.
         lengths (D,) int64: How many tokens each doc has.
 
         Returns the starts, ends and labels of E entities, (3, E) int64.
         """
+        return None
+
+    def tagger(self, *parameters: object) -> Any:  # noqa: ANN401
+        """Prepare the layer that scores tags: see `Tagger` in kernels.pyx; None without kernels."""
         return None
 
     def viterbi(

@@ -121,6 +121,30 @@ typedef struct {
     int K, W, mean;                   /* mean: whether to divide by the number of symbols */
 } Bags;
 
+/* How the symbols of a column become rows of a table, whose sum is the column's vector (mix.h). */
+typedef struct {
+    const float *table;               /* (nV, W) */
+    const uint64_t *keys;             /* (V) ascending, of which each has a row; NULL: hashed to K */
+    const int32_t *row_of;            /* (V); symbols that aren't among the keys have row 0 */
+    ptrdiff_t V;
+    const float *importance;          /* (importance_rows, K) by hashing: factors of rows; or NULL */
+    uint32_t nV, importance_rows, seeds[MAX_HASHES / 4], importance_seed;
+    int K, W, is_bag, mean;
+    int is_appended;                  /* whether the sum of the factors follows, K more numbers */
+} Column;
+
+/* The symbols of U tokens, and vectors of theirs that aren't in tables (mix.h). */
+typedef struct {
+    const uint64_t *ids;              /* (U, columns with one symbol a token) */
+    const uint64_t *const *bags;      /* of each other column (M), token by token, */
+    const int64_t *const *ends;       /* and where those of each token end (U) */
+    const float *given;               /* (U, width), or NULL */
+    int width;
+} Tokens;
+
+/* What is known of a token, as bits: compute/viterbi.py (viterbi.h). */
+enum { STARTS = 1, SPACES = 2, OUTSIDE = 4 };
+
 /* The numbers of a step of Adam (plain.c). */
 typedef struct {
     float clip, beta1, beta2, eps;
@@ -169,8 +193,9 @@ typedef struct {
                         const int32_t *orders, int num_orders, uint64_t *ngrams);
     void (*look_up)(const uint64_t *ids, ptrdiff_t n, const uint64_t *keys, const int32_t *row_of,
                     ptrdiff_t V, int32_t *rows);
-    int (*mix)(const Tables *, const Layer *, const uint64_t *ids, ptrdiff_t n, ptrdiff_t batch,
-               float *Y);
+    /* Also returns 1 if a table lacks a row of a symbol that was looked up. */
+    int (*mix)(const Column *, int A, const Layer *, const Tokens *, ptrdiff_t first,
+               ptrdiff_t last, ptrdiff_t batch, float *Y);
     int (*viterbi)(const float *scores, int K, const double *transitions, const uint8_t *known,
                    const int64_t *lengths, ptrdiff_t D, int64_t *tags);
     int (*parse)(const Parser *, const Parsing *);

@@ -12,6 +12,7 @@ the GIL while it computes, so that any number of threads may call them.
 
 cimport numpy as cnp
 from libc.limits cimport INT_MAX
+from libc.math cimport INFINITY
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport INTPTR_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -24,13 +25,14 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport PyObject
 
 from spacy_multihash.common.checks import OutOfRange
+from spacy_multihash.compute.hashing import group_seeds
 
 cnp.import_array()
 
 
 cdef extern from "kernels.h" nogil:
     enum:
-        NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES, BREAK
+        NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES, BREAK, STARTS, SPACES, OUTSIDE
 
     ctypedef struct CRecognizer "Recognizer":
         const float *X
@@ -118,6 +120,23 @@ cdef extern from "kernels.h" nogil:
         const int64_t *ends
         int K, W, mean
 
+    ctypedef struct Column:
+        const float *table
+        const uint64_t *keys
+        const int32_t *row_of
+        ptrdiff_t V
+        const float *importance
+        uint32_t nV, importance_rows, importance_seed
+        uint32_t seeds[4]
+        int K, W, is_bag, mean, is_appended
+
+    ctypedef struct Tokens:
+        const uint64_t *ids
+        const uint64_t *const *bags
+        const int64_t *const *ends
+        const float *given
+        int width
+
     ctypedef struct Adam:
         float clip, beta1, beta2, eps, learn_rate, decay, average_rest
 
@@ -179,7 +198,8 @@ cdef extern from "kernels.h" nogil:
             const uint64_t *, ptrdiff_t, const uint64_t *, const int32_t *, ptrdiff_t, int32_t *
         ) noexcept nogil
         int (*mix)(
-            const Tables *, const Layer *, const uint64_t *, ptrdiff_t, ptrdiff_t, float *
+            const Column *, int, const Layer *, const Tokens *, ptrdiff_t, ptrdiff_t, ptrdiff_t,
+            float *
         ) noexcept nogil
         int (*viterbi)(
             const float *, int, const double *, const uint8_t *, const int64_t *, ptrdiff_t,
@@ -998,45 +1018,131 @@ def hash_embed(ids, tables, hashing, ptrdiff_t first, ptrdiff_t last, rows, vect
         kernels.hash_embed(&t, of_ids, first, last, of_rows, sums)
 
 
-cdef class Mixer:
-    """Hashed tables and the layer that mixes their columns, checked. It keeps their arrays alive.
+cdef int read_column(column, Column *c) except -1:
+    """Point to the table of a column, and to how symbols become its rows."""
+    cdef str where = "table_embed"
+    cdef const Py_ssize_t *of_E = shape_of(where, "E", column.table, 2)
+    cdef int g
+    as_int(where, "nV", of_E[0], 1, INT_MAX)
+    c.W, c.nV = as_int(where, "the width of E", of_E[1]), <uint32_t>of_E[0]
+    c.table = floats(where, "E", column.table, of_E[0], of_E[1])
+    c.is_bag, c.mean, c.is_appended = column.is_bag, column.mean, column.is_appended
+    c.keys, c.row_of, c.importance, c.V, c.K = NULL, NULL, NULL, 0, 1
+    if column.keys is not None:
+        c.V = shape_of(where, "keys", column.keys, 1)[0]
+        c.keys = uint64s(where, "keys", column.keys, c.V)
+        c.row_of = int32s(where, "rows of keys", column.row_of, c.V)
+    else:
+        nV, c.K, seed = column.hashing
+        if nV != c.nV or not 1 <= c.K <= MAX_HASHES:
+            raise ValueError(
+                f"Layer '{where}': cannot hash to {nV} rows of {c.nV}, {c.K} times."
+            )
+        for g, seed in enumerate(group_seeds(seed, c.K)):
+            c.seeds[g] = seed
+    if column.importance is not None:
+        c.importance_rows, c.importance_seed = column.importance_hashing
+        as_int(where, "the rows of importance", c.importance_rows, 1, INT_MAX)
+        c.importance = floats(where, "the importance", column.importance, c.importance_rows, c.K)
+    elif c.is_appended:
+        raise ValueError(f"Layer '{where}': cannot append the importance, as there is none.")
+    return 0
 
-    tables: A list of arrays (nV, W). hashing (Hashing), layer (Layer): Of compute.
+
+cdef class Mixer:
+    """Columns of tokens and the layer that mixes their vectors, checked. It keeps arrays alive.
+
+    columns: A list of `ColumnTable`, of compute/bags.py. layer (Layer): Of compute/maxout.py.
     """
 
-    cdef Tables tables
+    cdef Column *columns
     cdef Layer layer
+    cdef int A, bags, width
     cdef tuple kept
 
-    def __init__(self, tables, hashing, layer):
-        pointers = read_tables("hash_embed", tables, hashing, False, &self.tables)
-        read_layer(layer, self.tables.A * self.tables.W, &self.layer)
+    def __init__(self, columns, layer):
+        cdef str where = "table_embed"
+        cdef int a
+        self.A, self.bags, self.width = as_int(where, "the number of columns", len(columns), 1), 0, 0
+        memory = numpy.empty((self.A, sizeof(Column)), dtype="uint8")
+        self.columns = <Column *>bytes_out(where, "columns", memory, self.A, sizeof(Column))
+        for a in range(self.A):
+            read_column(columns[a], self.columns + a)
+            self.bags += self.columns[a].is_bag
+            self.width = as_int(where, "the width of all columns", (
+                <ptrdiff_t>self.width + self.columns[a].W
+                + (self.columns[a].K if self.columns[a].is_appended else 0)
+            ))
+        read_layer(layer, width_of(layer), &self.layer)
         if self.layer.window:
             raise ValueError(f"Layer '{layer.name}': a mix has no window, got {self.layer.window}.")
-        self.kept = pointers, list(tables), hashing, layer
+        self.kept = memory, list(columns), layer
 
     @property
     def nO(self):
         """The width of the result."""
         return self.layer.nO
 
-    def mix(self, ids, ptrdiff_t first, ptrdiff_t last, Y):
-        """Embed the tokens [first, last) and mix their columns: ids (N, A) -> Y (N, nO)."""
-        cdef str where = "hash_embed"
-        cdef int failed, A = self.tables.A, nO = self.layer.nO
-        cdef ptrdiff_t N = shape_of(where, "ids", ids, 2)[0]
-        check_part(where, first, last, N)
-        cdef const uint64_t *of_ids = uint64s(where, "ids", ids, N, A)
-        cdef float *y = floats_out(where, "Y", Y, N, nO)
+    def mix(self, ids, bags, given, ptrdiff_t first, ptrdiff_t last, Y):
+        """Embed the tokens [first, last) of U and mix their columns: Y (U, nO).
+
+        ids (U, columns with one symbol a token) uint64.
+        bags: For each other column, symbols (M,) uint64, and where those of each token end (U,).
+        given (U, width) float32: More vectors, or None.
+        """
+        cdef str where = "table_embed"
+        cdef int failed, nO = self.layer.nO, bag
+        cdef Tokens t
+        cdef ptrdiff_t U = shape_of(where, "ids", ids, 2)[0], width = self.width
+        cdef const uint64_t *symbols[64]
+        cdef const int64_t *ends[64]
+        as_int(where, "the number of tokens", U, 0, INT_MAX)
+        check_part(where, first, last, U)
+        t.ids = uint64s(where, "ids", ids, U, self.A - self.bags)
+        t.bags, t.ends, t.given, t.width = symbols, ends, NULL, 0
+        if len(bags) != self.bags or self.bags > 64:
+            raise ValueError(f"Layer '{where}': expected {self.bags} bags, up to 64, got {len(bags)}.")
+        for bag in range(self.bags):
+            M = shape_of(where, "symbols", bags[bag][0], 1)[0]
+            symbols[bag] = uint64s(where, "symbols", bags[bag][0], M)
+            ends[bag] = int64s(where, "ends", bags[bag][1], U)
+            check_ends(where, ends[bag], U, M)
+        if given is not None:
+            t.width = as_int(where, "the width of vectors", shape_of(where, "vectors", given, 2)[1])
+            t.given = floats(where, "vectors", given, U, t.width)
+            width += t.width
+        if width != self.layer.nI:
+            raise ValueError(
+                f"Layer '{where}': columns of width {width} do not fill {self.layer.nI} numbers."
+            )
+        cdef float *y = floats_out(where, "Y", Y, U, nO)
         if first == last:
             return
-        as_int(where, "the number of tokens", N, 0, INT_MAX)
         with nogil:
             failed = kernels.mix(
-                &self.tables, &self.layer, of_ids + first * A, last - first, N, y + first * nO
+                self.columns, self.A, &self.layer, &t, first, last, U, y + first * nO
+            )
+        if failed > 0:
+            raise OutOfRange(
+                f"Layer '{where}': a symbol was looked up to a row that its table lacks. Build "
+                "both with the same number of rows."
             )
         if failed:
             raise MemoryError
+
+
+cdef int check_ends(str where, const int64_t *ends, ptrdiff_t U, ptrdiff_t M) except -1:
+    """Check that the symbols of U tokens end one after the other, the last ones at the end of M."""
+    cdef int64_t before = 0
+    cdef ptrdiff_t u
+    for u in range(U):
+        if not before <= ends[u] <= M:
+            before = -1
+            break
+        before = ends[u]
+    if before != M:
+        raise ValueError(f"Layer '{where}': ends of tokens do not end within {M} symbols.")
+    return 0
 
 
 def hash_embed_backward(gradients, hashing, ptrdiff_t first, ptrdiff_t last, rows, d_vectors):
@@ -1068,8 +1174,7 @@ cdef ptrdiff_t read_bags(
     Checks the rows of the tokens [first, last); with last < 0, of all.
     """
     cdef const Py_ssize_t *of_rows = shape_of(where, "rows", bags.rows, 2)
-    cdef ptrdiff_t M = of_rows[0], U = M, u, i, begin, end
-    cdef int64_t before = 0
+    cdef ptrdiff_t M = of_rows[0], U = M, i, begin, end
     b.K, b.W = as_int(where, "the rows of a symbol", of_rows[1]), as_int(where, "the width", W)
     b.mean = bool(bags.mean)
     b.rows = int32s(where, "rows", bags.rows, M, b.K)
@@ -1079,13 +1184,7 @@ cdef ptrdiff_t read_bags(
     if bags.ends is not None:
         U = shape_of(where, "ends", bags.ends, 1)[0]
         b.ends = int64s(where, "ends", bags.ends, U)
-        for u in range(U):
-            if not before <= b.ends[u] <= M:
-                before = -1
-                break
-            before = b.ends[u]
-        if before != M:
-            raise ValueError(f"Layer '{where}': ends of tokens do not end within {M} symbols.")
+        check_ends(where, b.ends, U, M)
     if last < 0:
         last = U
     check_part(where, first, last, U)
@@ -1116,47 +1215,6 @@ def gather_sum(table, bags, ptrdiff_t first, ptrdiff_t last, out):
         return
     with nogil:
         kernels.gather_sum(&b, E, first, last, sums, stride)
-
-
-def mix_bags(tables, bags, layer, ptrdiff_t first, ptrdiff_t last, vectors, Y):
-    """Sum the rows of the tokens [first, last) in each column, and mix: vectors (U, nI) -> Y (U, nO)."""
-    cdef str where = "table_embed"
-    cdef Layer l
-    cdef Bags b
-    cdef int failed
-    cdef const Py_ssize_t *of_E
-    cdef const float *E
-    cdef const Py_ssize_t *of_vectors = shape_of(where, "vectors", vectors, 2)
-    cdef ptrdiff_t U = of_vectors[0], offset = 0
-    cdef int64_t all_rows = U
-    cdef Docs docs = Docs(&all_rows, 1, 0, 0, False)
-    read_layer(layer, of_vectors[1], &l)
-    check_part(where, first, last, U)
-    cdef float *sums = floats_out(where, "vectors", vectors, U, l.nI)
-    cdef float *y = floats_out(where, "Y", Y, U, l.nO)
-    if l.window:
-        raise ValueError(f"Layer '{layer.name}': a mix has no window, got {l.window}.")
-    for table, column in zip(tables, bags, strict=True):
-        of_E = shape_of(where, "E", table, 2)
-        if read_bags(where, column, of_E[0], of_E[1], first, last, &b) != U:
-            raise ValueError(f"Layer '{where}': all columns must have {U} tokens.")
-        E = floats(where, "E", table, of_E[0], b.W)
-        if offset + b.W > l.nI:
-            raise ValueError(f"Layer '{where}': tables are wider than {l.nI}, the mix's input.")
-        if first < last and b.W:
-            with nogil:
-                kernels.gather_sum(&b, E, first, last, sums + offset, l.nI)
-        offset += b.W
-    if offset != l.nI:
-        raise ValueError(f"Layer '{where}': tables of width {offset} do not fill {l.nI} numbers.")
-    if first == last:
-        return
-    with nogil:
-        failed = kernels.maxout(
-            &l, &docs, sums, first, last, NULL, y + first * l.nO, NULL, NULL, NULL
-        )
-    if failed:
-        raise MemoryError
 
 
 def scatter_sum(gradient, bags, d_sums, ptrdiff_t first, ptrdiff_t last):
@@ -1275,6 +1333,126 @@ def viterbi(scores, transitions, known, lengths):
     if failed:
         raise MemoryError
     return tags
+
+
+cdef class Tagger:
+    """The layer that scores BILUO tags, checked. It keeps its arrays alive.
+
+    W (nO, nI), b (nO,): Its parameters. unseen (nO,) uint8: Tags that are never taken, or None.
+    transitions (nO, nO): The scores of consecutive tags, from the row's to the column's, or None.
+        Without them, sentences are sequences; with them, docs.
+    """
+
+    cdef int nI, nO
+    cdef const float *W
+    cdef const float *b
+    cdef const float *transitions
+    cdef const uint8_t *unseen
+    cdef tuple kept
+
+    def __init__(self, W, b, unseen, transitions):
+        cdef str where = "token_tagger"
+        cdef const Py_ssize_t *of_W = shape_of(where, "W", W, 2)
+        self.nO = as_int(where, "the number of tags", of_W[0], 1)
+        self.nI = as_int(where, "the width of X", of_W[1], 1)
+        if self.nO % 4 != 1:
+            raise ValueError(f"Layer '{where}': expected O and four tags a label, got {self.nO}.")
+        self.W, self.b = floats(where, "W", W, self.nO, self.nI), floats(where, "b", b, self.nO)
+        self.unseen, self.transitions = NULL, NULL
+        if unseen is not None:
+            self.unseen = bytes_of(where, "unseen", unseen, self.nO)
+        if transitions is not None:
+            self.transitions = floats(where, "transitions", transitions, self.nO, self.nO)
+        self.kept = W, b, unseen, transitions
+
+    def find(self, X, attrs, lengths, ptrdiff_t batch):
+        """Find the entities of docs: starts, ends and labels (3, E) int64.
+
+        X (N, nI) float32: The vectors of tokens.
+        attrs (N, 3) uint64: SENT_START, IS_SPACE and ENT_IOB.
+        lengths (D,) int64: How many tokens each doc has.
+        batch: The number of tokens of the batch that the N tokens are a part of.
+
+        Returns None if a score is NaN or infinite; of transitions, -inf is fine.
+        """
+        cdef str where = "token_tagger"
+        cdef int nO = self.nO, failed, t, f
+        cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0], d, i = 0, S = 0, E = 0
+        cdef ptrdiff_t D = shape_of(where, "lengths", lengths, 1)[0]
+        cdef const float *x = floats(where, "X", X, N, self.nI)
+        cdef const uint64_t *of_tokens = uint64s(where, "attrs", attrs, N, 3)
+        cdef const int64_t *of_docs = int64s(where, "lengths", lengths, D)
+        check_lengths(where, of_docs, D, N)
+        spans, numbers = numpy.empty((3, N), dtype="int64"), numpy.empty((2, N + D), dtype="int64")
+        table, bits = numpy.empty((N, nO), dtype="float32"), numpy.empty(N, dtype="uint8")
+        cdef int64_t *tags = int64s_out(where, "tags", numbers, 2, N + D)
+        cdef int64_t *sequences = tags + N + D
+        cdef int64_t *entities = int64s_out(where, "entities", spans, 3, N)
+        cdef float *scores = floats_out(where, "scores", table, N, nO)
+        cdef uint8_t *known = bytes_out(where, "known", bits, N, ABSENT)
+        cdef uint32_t largest = 0, bound = 0x7f800000
+        cdef double *into = NULL
+        if self.transitions is not NULL:
+            pairs = numpy.empty((nO, nO), dtype="float64")
+            into = <double *>pointer_to(where, "transitions", pairs, b"f", 8, True, nO, nO, ABSENT)
+            for f in range(nO):
+                for t in range(nO):
+                    into[t * nO + f] = self.transitions[f * nO + t]
+                    if not self.transitions[f * nO + t] < INFINITY:
+                        return None
+        with nogil:
+            failed = kernels.affine(x, N, batch, self.nI, self.W, self.b, nO, scores)
+            for i in range(N * nO):
+                largest = max(largest, (<uint32_t *>scores)[i] & bound)
+            if not failed and largest < bound:
+                i = 0
+                for d in range(D):
+                    begin_sequences(of_tokens + 3 * i, of_docs[d], into is NULL, sequences, &S, known + i)
+                    i += of_docs[d]
+                if self.unseen is not NULL:
+                    for i in range(N * nO):
+                        if self.unseen[i % nO]:
+                            scores[i] = -INFINITY
+                failed = kernels.viterbi(scores, nO // 4, into, known, sequences, S, tags)
+                if not failed:
+                    E = entities_of(tags, N, nO // 4, entities)
+        if failed:
+            raise MemoryError
+        return spans[:, :E] if largest < bound else None
+
+
+cdef void begin_sequences(
+    const uint64_t *attrs, int64_t n, bint at_sentences, int64_t *sequences, ptrdiff_t *S, uint8_t *known
+) noexcept nogil:
+    """Add the lengths of the sequences of a doc, and write what is known of its tokens.
+
+    As `constraints_of` in ner/docs.py: nothing goes on into a sentence, begins with a space, or
+    covers a token of an entity.
+    """
+    cdef int64_t i
+    for i in range(n):
+        known[i] = STARTS * (i == 0 or attrs[3 * i] == 1) + SPACES * (attrs[3 * i + 1] == 1)
+        known[i] += OUTSIDE * (attrs[3 * i + 2] == 1 or attrs[3 * i + 2] == 3)
+        if i == 0 or (at_sentences and known[i] & STARTS):
+            sequences[S[0]] = 0
+            S[0] += 1
+        sequences[S[0] - 1] += 1
+
+
+cdef ptrdiff_t entities_of(const int64_t *tags, ptrdiff_t N, int K, int64_t *entities) noexcept nogil:
+    """Write the starts, ends and labels (3, N) of valid tags, and return how many there are."""
+    cdef ptrdiff_t i, E = 0
+    cdef int64_t kind
+    for i in range(N):
+        if tags[i] == 0:
+            continue
+        kind = (tags[i] - 1) // K
+        if kind == 0 or kind == 3:
+            entities[E] = i
+        if kind >= 2:
+            entities[N + E], entities[2 * N + E] = i + 1, (tags[i] - 1) % K
+            E += 1
+    return E
 
 
 def adam(
@@ -1453,6 +1631,21 @@ cdef class Reading:
                 self.sets.append((value, frozenset(value)))
         return value
 
+    def entry(self, dict owner, key):
+        """Read a list that a dict may have: its items, or none. They may change in place."""
+        if key in owner:
+            return self.items(self.of_dict(owner, key))
+        note(&self.entries, &self.num_entries, owner, key, None)
+        self.entries[self.num_entries - 1].value = NULL
+        self.kept.append((owner, key))
+        return ()
+
+    cdef list items(self, list values):
+        if id(values) not in self.known:
+            self.known.add(id(values))
+            self.lists.append((values, tuple(values)))
+        return values
+
     def attribute(self, owner, name):
         """Read an attribute of an object."""
         value = getattr(owner, name)
@@ -1484,11 +1677,7 @@ cdef class Reading:
 
     def layers(self, node):
         """Read the layers of a node."""
-        layers = self.attribute(node, "_layers")
-        if id(layers) not in self.known:
-            self.known.add(id(layers))
-            self.lists.append((layers, tuple(layers)))
-        return layers
+        return self.items(self.attribute(node, "_layers"))
 
     def is_current(self):
         """Return whether all that was read is still there."""

@@ -15,7 +15,7 @@ from thinc.types import Floats1d, Floats2d, FloatsXd
 from ..common.types import Array
 from . import gpu
 from .array_ops import ArrayOps, count_ngrams
-from .bags import Bags
+from .bags import Bags, BagSymbols, ColumnTable
 from .dispatch import NONE, chosen_kernels, kernels
 from .hashing import MAX_HASHES, Hashing, hashing_of
 from .maxout import Cache, Docs, Gradients, Layer
@@ -233,25 +233,20 @@ class KernelOps(ArrayOps, NumpyOps):
 
     # Layers of several steps, in prediction
 
-    def mixer(self, tables: Sequence[Array], hashing: Hashing, layer: Layer) -> Any:  # noqa: ANN401
-        """Check tables and the layer that mixes them."""
-        return kernels.Mixer(tables, hashing, layer)
+    def mixer(self, columns: Sequence[ColumnTable], layer: Layer) -> Any:  # noqa: ANN401
+        """Check the tables of columns, and the layer that mixes their vectors."""
+        return kernels.Mixer(columns, layer)
 
-    def mix_hashed(self, ids: numpy.ndarray, mixer: Any) -> Array:  # noqa: ANN401
-        """Embed tokens by hashed columns, and mix the columns; each unique token once a thread."""
+    def mix(
+        self,
+        ids: numpy.ndarray,
+        mixer: Any,  # noqa: ANN401
+        bags: Sequence[BagSymbols] = (),
+        given: Optional[Array] = None,
+    ) -> Array:
+        """Embed tokens by their columns, and mix the columns; each unique token once a thread."""
         Y: Array = numpy.empty((len(ids), mixer.nO), dtype="float32")
-        in_parts(lambda first, last: mixer.mix(ids, first, last, Y), len(ids))
-        return Y
-
-    def mix_bags(self, tables: Sequence[Array], bags: Sequence[Bags], layer: Layer) -> Array:
-        """Sum the rows of U tokens in each column, and mix the columns -> (U, nO) float32."""
-        (nO, _, nI), U = layer.W.shape, bags[0].num_tokens
-        vectors, Y = numpy.empty((U, nI), dtype="float32"), numpy.empty((U, nO), dtype="float32")
-
-        def compute(first: int, last: int) -> None:
-            kernels.mix_bags(tables, bags, layer, first, last, vectors, Y)
-
-        in_parts(compute, U)
+        in_parts(lambda first, last: mixer.mix(ids, bags, given, first, last, Y), len(ids))
         return Y
 
     def encoder(self, layers: Sequence[Layer], *, pad: bool) -> Any:  # noqa: ANN401
@@ -350,25 +345,29 @@ class KernelOps(ArrayOps, NumpyOps):
     def find_entities(
         self,
         X: Array,
-        recognizer: Any,  # noqa: ANN401
+        finder: Any,  # noqa: ANN401
         attrs: numpy.ndarray,
         lengths: numpy.ndarray,
     ) -> Optional[numpy.ndarray]:
-        """Find the entities of docs that have none so far, doc by doc."""
-        found: dict[int, Optional[numpy.ndarray]] = {}
+        """Find the entities of docs, doc by doc."""
+        spans_of: dict[int, Optional[numpy.ndarray]] = {}
 
         def find(part: Part) -> None:
             rows, sizes = part
-            found[rows.start] = recognizer.find(X[rows], attrs[rows], sizes, len(X))
+            spans_of[rows.start] = finder.find(X[rows], attrs[rows], sizes, len(X))
 
         in_parts_of_docs(find, lengths, len(X))
-        spans = []
-        for first, of_part in sorted(found.items()):
-            if of_part is None:
+        joined = []
+        for first, spans in sorted(spans_of.items()):
+            if spans is None:
                 return None
-            of_part[:2] += first
-            spans.append(of_part)
-        return spans[0] if len(spans) == 1 else numpy.concatenate(spans, axis=1)
+            spans[:2] += first
+            joined.append(spans)
+        return joined[0] if len(joined) == 1 else numpy.concatenate(joined, axis=1)
+
+    def tagger(self, *parameters: object) -> Any:  # noqa: ANN401
+        """Check the layer that scores tags."""
+        return kernels.Tagger(*parameters)
 
     def decode(
         self,

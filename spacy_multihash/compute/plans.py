@@ -7,7 +7,7 @@ parameter, an attribute or a layer is another object. A parameter that's changed
 same object, and the plan has its array, not a copy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional
 
 from thinc.api import Model
@@ -23,6 +23,10 @@ class Reading:
     def attribute(self, owner: object, name: str) -> Any:  # noqa: ANN401
         """Read an attribute of an object."""
         return getattr(owner, name)
+
+    def entry(self, owner: dict, key: str) -> Sequence:
+        """Read a list that a dict may have: its items, or none."""
+        return owner.get(key, ())
 
     def param(self, node: Model, name: str) -> Array:
         """Read a parameter. Raises KeyError if the node lacks it, or if it isn't set."""

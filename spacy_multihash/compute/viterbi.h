@@ -1,8 +1,6 @@
 /* The best sequences of BILUO tags. Tags are numbered as in ner/biluo.py: O, then K each of B, I, L
    and U. Outside of entities after O, L and U, and before O, B and U. */
 
-enum { STARTS = 1, SPACES = 2, OUTSIDE = 4 }; /* of a token: compute/viterbi.py */
-
 static int may_be(int known, int tag, int K) {
     const int kind = tag ? (tag - 1) / K : 4; /* B, I, L, U, O */
     return !((known & STARTS && (kind == 1 || kind == 2)) ||

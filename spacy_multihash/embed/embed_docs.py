@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import not_
 from typing import Any, Optional, Union, cast, get_args
 
 import numpy
@@ -12,7 +13,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, Ops, chain, concatenate, list2ragged, to_numpy, with_array
 from thinc.layers.chain import forward as forward_chain
 from thinc.layers.dropout import forward as thinc_dropout
-from thinc.types import Floats2d, Ints2d, Ragged
+from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
 from ..common.nodes import Pinned, bound, no_backprop
@@ -32,21 +33,16 @@ from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm, parameters
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..compute.ops import operations
 from ..compute.plans import Plan, Reading
-from .embeddings import (
-    Reduce,
-    embed_bags,
-    is_hashed,
-    multi_embed,
-    read_columns,
-    read_hashed,
-)
+from .embeddings import Reduce, embed_bags, is_hashed, multi_embed, read_tables
 from .features import attr_id, parse_feature
 from .static_vectors import READ_VECTORS, key_attrs_in, keys_of, require_vectors, static_attrs
 from .unique_tokens import (
     WITH_TOKEN_TYPES,
     Column,
+    Reads,
     UniqueTokens,
     VectorAttrs,
+    find_unique,
     with_token_types,
 )
 from .vector_tables import VOCAB
@@ -129,24 +125,21 @@ def embed_docs(
     has_width = all(layer.has_dim("nO") for layer in mixed)
     nI = sum(layer.get_dim("nO") for layer in mixed) if has_width else None
     mix = MaxoutNorm(width, nI, nP=maxout_pieces)
-    if vectors is None:
-        mixed_columns = mix_columns(embed, mix, columns, with_bags)
-    else:
-        mixed_columns = cast(DocsLayer, chain(embed, with_array(mix)))
-    in_context: Model = chain(
-        with_token_types(
-            mixed_columns,
-            width,
-            attrs=[column for column in columns if isinstance(column, int)],
-            features=[feature for feature in features if feature is not None],
-            vector_attrs=vector_attrs,
-            names=names,
-        ),
-        dropout_tokens(dropout),
-        split_docs(),
+    attrs = [column for column in columns if isinstance(column, int)]
+    beyond = [feature for feature in features if feature is not None]
+    unique = with_token_types(
+        cast(DocsLayer, chain(embed, with_array(mix))),
+        width,
+        attrs=attrs,
+        features=beyond,
+        vector_attrs=vector_attrs,
+        names=names,
     )
-    is_direct = vectors is None and not any(features) and all(map(is_hashed, layers))
-    model = predict_at_once(in_context, columns) if is_direct else in_context
+    in_context: Model = chain(unique, dropout_tokens(dropout), split_docs())
+    # Hashing is faster than looking for equal tokens in Python: the call does both.
+    is_direct = vectors is None and not beyond and all(map(is_hashed, layers))
+    reads = Reads(attrs, {feature.name: feature for feature in beyond}, vector_attrs)
+    model = predict_at_once(in_context, columns, with_bags, None if is_direct else reads)
     model.name = name
     # The root is loaded first: it rejects weights of other settings before any node loads them.
     for setting, values in pinned.items():
@@ -265,94 +258,79 @@ def read_symbols(
     return read
 
 
-def mix_columns(
-    embed: DocsLayer,
-    mix: Model[Floats2d, Floats2d],
-    columns: Sequence[Column],
-    with_bags: Sequence[bool],
-) -> DocsLayer:
-    """Embed the columns of unique tokens, and mix them: one layer, and then the other.
-
-    In prediction, the rows of all columns are summed and mixed in a single call.
-
-    docs, or unique tokens, with N tokens -> vectors (N, nO) float32, with their lengths.
-    """
-    layers: Model = chain(embed, with_array(mix))
-    return _instead(layers, bound(forward_mix, tuple(columns), tuple(with_bags)))
-
-
-def forward_mix(
-    columns: Sequence[Column],
-    with_bags: Sequence[bool],
-    model: DocsLayer,
-    docs: list[DocLike],
-    is_train: bool,
-) -> tuple[Ragged, Callable]:
-    """Embed and mix, in a single call if there's no backward pass."""
-    if is_train:
-        return forward_chain(model, docs, is_train)
-    (embed, mixed), ops = model.layers, operations(model.ops)
-    (mix,) = mixed.layers
-    if any(with_bags):
-        (layer,), (tokens,) = embed.layers, docs
-        symbols: Any = read_symbols(columns, with_bags, ops, tokens)
-    else:
-        (layer,) = embed.layers[-1].layers
-        symbols = _read_ids(docs, columns)
-    Y = read_columns(layer.layers, symbols, is_train).mix(
-        ops, Layer(*parameters(mix), name=mix.name)
-    )
-    lengths = ops.asarray1i([len(doc) for doc in docs])
-    return Ragged(Y, lengths), no_backprop(model.name)
-
-
 # Prediction in one call
 
 
-def predict_at_once(layers: Model, columns: Sequence[Column]) -> Model:
-    """Compute the layers of an embedding of hashed attributes in one call, in prediction.
-
-    Hashing is faster than looking for equal tokens in Python: the call does both.
+def predict_at_once(
+    layers: Model, columns: Sequence[Column], with_bags: Sequence[bool], reads: Optional[Reads]
+) -> Model:
+    """Compute the layers of an embedding in one call, in prediction.
 
     docs -> vectors [(len(doc), nO) float32].
 
     layers (Model): The chain of `with_token_types` and the layers after it.
-    columns (Sequence[Column]): Ids of attributes.
+    columns, with_bags: As in `extract_columns`.
+    reads (Reads or None): What `with_token_types` reads, to find unique tokens. None if all columns
+        are attributes that the call hashes.
     """
-    return _instead(layers, bound(forward_at_once, Plan(), tuple(columns)))
-
-
-def _instead(layers: Model, forward: Callable) -> Model:
-    """Build a chain with another forward function, which may call `forward_chain`."""
     dims = {name: layers.maybe_get_dim(name) for name in layers.dim_names}
+    forward = bound(forward_at_once, Plan(), tuple(columns), tuple(with_bags), reads)
     return Model(layers.name, forward, init=layers.init, layers=layers.layers, dims=dims)
 
 
 def forward_at_once(
-    plan: Plan, columns: Sequence[Column], model: DocsEncoder, docs: list[DocLike], is_train: bool
+    plan: Plan,
+    columns: Sequence[Column],
+    with_bags: Sequence[bool],
+    reads: Optional[Reads],
+    model: DocsEncoder,
+    docs: list[DocLike],
+    is_train: bool,
 ) -> tuple[list[Floats2d], Callable]:
-    """Read the attributes of all docs, and embed and mix them."""
+    """Read the symbols of all tokens, and embed and mix them."""
     ops, lengths = operations(model.ops), [*map(len, docs)]
-    mixer = None if is_train or not any(lengths) else plan.of(model, ops, _read_mixer)
-    if mixer is None:
+    layers = None if is_train or not any(lengths) else plan.of(model, ops, _read_layers)
+    if layers is None:
         return forward_chain(model, docs, is_train)
-    Y = ops.mix_hashed(_read_ids(docs, columns), mixer)
+    mixer, static = layers
+    if reads is None:
+        Y = ops.mix(_read_ids(docs, columns), mixer)
+    else:
+        tokens, unique_of = find_unique(docs, reads.attrs_in(docs[0].vocab), reads.features)
+        ids = tokens.to_array([*compress(columns, map(not_, with_bags))])
+        bags = []
+        for column in compress(columns, with_bags):
+            symbols, counts = tokens.bags(cast(str, column))
+            bags.append((symbols, counts.cumsum(dtype="int64")))
+        given = None if static is None else cast(Array, static.predict([tokens]).dataXd)
+        Y = ops.mix(numpy.ascontiguousarray(ids), mixer, bags, given)
+        if len(Y) < len(unique_of):
+            Y = Y[ops.asarray1i(cast(Ints1d, unique_of))]
     return _split(Y, lengths), no_backprop(model.name)
 
 
-def _read_mixer(ops: ArrayOps, reading: Reading, model: Model) -> Any:  # noqa: ANN401
-    """Read the tables and the layer that mixes them; None if the layers are others than built."""
+def _read_layers(
+    ops: ArrayOps, reading: Reading, model: Model
+) -> Optional[tuple[Any, Optional[Model]]]:
+    """Read the tables and the layer that mixes them, and that of static vectors, if any.
+
+    None if the layers are others than built.
+    """
     unique, *others = reading.layers(model)
     if [layer.name for layer in others] != [DROPOUT, SPLIT] or unique.name != WITH_TOKEN_TYPES:
         return None
     (mixed_columns,) = reading.layers(unique)
     embed, mixed = reading.layers(mixed_columns)
     (mix,) = reading.layers(mixed)
-    (tables,) = reading.layers(reading.layers(embed)[-1])
-    hashed = read_hashed(reading.layers(tables), reading)
-    if hashed is None or mix.name != MAXOUT_NORM:
+    static = None
+    if len(reading.layers(embed)) == 2:  # concatenated
+        embed, static = reading.layers(embed)
+    (tables,) = reading.layers(embed if embed.name == EMBED_COLUMNS else reading.layers(embed)[-1])
+    columns = read_tables(reading.layers(tables), ops, reading)
+    if columns is None or mix.name != MAXOUT_NORM:
         return None
-    return ops.mixer(*hashed[1:], Layer(*parameters(mix, reading.param), name=mix.name))
+    layer = Layer(*parameters(mix, reading.param), name=mix.name)
+    return ops.mixer(columns, layer), static
 
 
 def _read_ids(docs: Sequence[DocLike], attrs: Sequence[Column]) -> numpy.ndarray:

@@ -8,8 +8,8 @@ its rows. Rows may be weighted, and a token may have any number of symbols (a ba
 The weights are the importance parameters of Svenstrup et al. 2017, section 3, where the rows
 E[row_k] are component vectors, which values share. They're a row of a second, larger table.
 
-Columns are read first, as `Hashed` or `Summed`. Then one call sums the rows of all of them, and in
-prediction mixes them too.
+In training, columns are read first, as `Hashed` or `Summed`. Then one call sums the rows of all of
+them. Prediction reads the tables once (`read_tables`), for a call from symbols to mixed vectors.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,12 +25,11 @@ from ..common.checks import MAX_SIZE, check_flag, check_share, check_whole
 from ..common.nodes import Pinned, bound, has_layers
 from ..common.types import Array, AttrLayer, AttrsLayer, RowLayer, SymbolColumn, TableLayer
 from ..compute.array_ops import ArrayOps, for_kernel, for_sums
-from ..compute.bags import Bags
+from ..compute.bags import Bags, ColumnTable
 from ..compute.hashing import Hashing, hashing_of, importance_seed
-from ..compute.maxout import Layer
 from ..compute.ops import operations
 from ..compute.plans import READING, Reading
-from .rows import HASH_NAME, LOOKUP_NAME, hash_rows, hashed_by
+from .rows import HASH_NAME, LOOKUP_NAME, hash_rows, hashed_by, read_keys
 
 # Node names, a file format.
 TABLE_EMBED = "table_embed"
@@ -82,10 +81,6 @@ class Hashed(NamedTuple):
 
         return vectors, backprop
 
-    def mix(self, ops: ArrayOps, layer: Layer) -> Floats2d:
-        """Sum the rows and mix the columns of each token: (U, nO)."""
-        return ops.mix_hashed(self.ids, ops.mixer(self.tables, self.hashing, layer))
-
 
 class Column(NamedTuple):
     """A column whose rows are found.
@@ -132,10 +127,6 @@ class Summed(NamedTuple):
 
         return ops.sum_columns(*self.sums), backprop
 
-    def mix(self, ops: ArrayOps, layer: Layer) -> Floats2d:
-        """Sum the rows and mix the columns of each token: (U, nO)."""
-        return ops.mix_bags(*self.sums, layer)
-
 
 def read_columns(
     layers: Sequence[AttrLayer], symbols: Union[Ints2d, Sequence[SymbolColumn]], is_train: bool
@@ -155,7 +146,7 @@ def read_columns(
 
 
 def read_hashed(
-    layers: Sequence[AttrLayer], reading: Reading = READING
+    layers: Sequence[AttrLayer],
 ) -> Optional[tuple[list[Model], list[Array], Hashing]]:
     """Read the nodes, tables and hashing of hashed columns.
 
@@ -167,14 +158,53 @@ def read_hashed(
     for layer in layers:
         if not is_hashed(layer):
             return None
-        to_rows, node = reading.layers(layer)
-        hashing, E = hashed_by(to_rows, reading), cast(Array, table_of(node, reading))
+        to_rows, node = layer.layers
+        hashing, E = hashed_by(to_rows), cast(Array, table_of(node))
         if E.shape[0] != hashing[0] or (tables and E.shape[1] != tables[0].shape[1]):
             return None
         nodes.append(node)
         tables.append(E)
         hashings.append(hashing)
     return nodes, tables, hashing_of(tuple(hashings))
+
+
+def read_tables(
+    layers: Sequence[AttrLayer], ops: ArrayOps, reading: Reading
+) -> Optional[list[ColumnTable]]:
+    """Read the tables of columns for prediction; None if a layer isn't one of this module's."""
+    columns = []
+    for layer in layers:
+        bag = layer.name == EMBED_BAGS
+        (inner,) = reading.layers(layer) if bag else [layer]
+        column = _read_table(inner, ops, reading)
+        if column is None:
+            return None
+        mean = bag and reading.attr(layer, "reduce").value == "mean"
+        columns.append(column._replace(is_bag=bag, mean=mean))
+    return columns
+
+
+def _read_table(layer: Model, ops: ArrayOps, reading: Reading) -> Optional[ColumnTable]:
+    nodes = reading.layers(layer)
+    if [node.name for node in nodes] == [LOOKUP_NAME, TABLE_EMBED]:
+        keys, row_of = read_keys(nodes[0], ops, reading)
+        return ColumnTable(cast(Array, table_of(nodes[1], reading)), keys, row_of)
+    if layer.name != WEIGHTED_EMBED and not is_hashed(layer):
+        return None
+    to_rows, table = nodes[0], nodes[-1]
+    column = ColumnTable(cast(Array, table_of(table, reading)), hashing=hashed_by(to_rows, reading))
+    if column.hashing is None or len(column.table) != column.hashing[0]:
+        return None  # the layers say what's wrong
+    if layer.name != WEIGHTED_EMBED:
+        return column
+    K, hashing = column.hashing[1], (1, 0)
+    factors: Array = ops.xp.ones((1, K), dtype="float32")
+    if nodes[1].name != UNIT_IMPORTANCE:
+        to_importance, node = reading.layers(nodes[1])
+        nV, _, seed = hashed_by(to_importance, reading)
+        factors, hashing = cast(Array, table_of(node, reading)), (nV, seed)
+    is_appended = layer.get_dim("nO") > column.table.shape[1]
+    return column._replace(importance=factors, importance_hashing=hashing, is_appended=is_appended)
 
 
 def is_hashed(layer: AttrLayer) -> bool:

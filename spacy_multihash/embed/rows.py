@@ -122,6 +122,13 @@ def forward_lookup(
     return model.ops.reshape2i(rows, -1, 1), backprop
 
 
+def read_keys(model: RowLayer, ops: Ops, reading: Reading) -> tuple[Array, Array]:
+    """Read the table of symbols, on the device: keys (V,) uint64, and their rows (V,) int32."""
+    symbols = reading.attr(model, "symbols")
+    _check_symbols(model)
+    return on_device(ops, symbols.keys), on_device(ops, symbols.rows)
+
+
 def init_lookup(model: RowLayer, X: Optional[Ints1d] = None, Y: Optional[Ints2d] = None) -> None:
     """Check that the table is set."""
     _check_symbols(model)

@@ -183,12 +183,22 @@ WITH_TOKEN_TYPES = "with_token_types"
 VectorAttrs = Callable[[Any], Sequence[int]]
 
 
-class _Reads(NamedTuple):
-    """The layer's inputs besides attributes."""
+class Reads(NamedTuple):
+    """What layers read of tokens.
 
+    attrs (list[int]): The attributes.
+    features: The features beyond spaCy's attributes, by their names.
+    vector_attrs (VectorAttrs or None): Lists the attributes by which a layer finds static vectors
+        in a vocab. None if it reads none.
+    """
+
+    attrs: list[int]
     features: Mapping[str, Feature]
     vector_attrs: Optional[VectorAttrs]
-    constant: ConstantFeatures
+
+    def attrs_in(self, vocab: Any) -> list[int]:  # noqa: ANN401 (spaCy's Vocab)
+        """List all attributes."""
+        return [*self.attrs, *(self.vector_attrs(vocab) if self.vector_attrs else ())]
 
 
 def with_token_types(
@@ -211,18 +221,14 @@ def with_token_types(
 
     layer (DocsLayer): Takes a list with one DocLike of U tokens, and gives (U, W).
     nO (int): Width of the vectors, W.
-    attrs (list[int]): The attributes that the layer reads.
-    features (Sequence[Feature]): The features beyond spaCy's attributes that the layer reads.
-    vector_attrs (VectorAttrs or None): Lists the attributes by which the layer finds static vectors
-        in a vocab. None if the layer reads none.
+    attrs, features, vector_attrs: What the layer reads: see `Reads`.
     names (Sequence[str]): The names of attributes and features that are expected to vary. Training
         warns if they don't.
     """
-    by_name = {feature.name: feature for feature in features}
-    reads = _Reads(by_name, vector_attrs, ConstantFeatures(names))
+    reads = Reads(attrs, {feature.name: feature for feature in features}, vector_attrs)
     return Model(
         WITH_TOKEN_TYPES,
-        bound(forward, reads),
+        bound(forward, reads, ConstantFeatures(names)),
         init=partial(init, reads),
         layers=[layer],
         attrs={"attrs": Pinned(attrs)},
@@ -231,15 +237,19 @@ def with_token_types(
 
 
 def forward(
-    reads: _Reads, model: DocsLayer, docs: list[DocLike], is_train: bool
+    reads: Reads,
+    constant: ConstantFeatures,
+    model: DocsLayer,
+    docs: list[DocLike],
+    is_train: bool,
 ) -> tuple[Ragged, Callable]:
     """Embed the unique tokens, and gather their vectors; backward, scatter-add gradients."""
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(map(len, docs)):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
     if is_train:
-        reads.constant.look_at(docs)
-    tokens, indices = _find_unique(model, docs, reads)
+        constant.look_at(docs)
+    tokens, indices = find_unique(docs, reads.attrs_in(docs[0].vocab), reads.features)
     of_unique, backprop_unique = model.layers[0]([tokens], is_train)
     vectors = cast(Floats2d, of_unique.dataXd)  # (U, W)
     unique_of = None
@@ -262,24 +272,17 @@ def forward(
 
 
 def init(
-    reads: _Reads,
+    reads: Reads,
     model: DocsLayer,
     X: Optional[list[DocLike]] = None,
     Y: Optional[Ragged] = None,
 ) -> None:
     """Initialize the layer with the unique tokens of the sample."""
-    tokens = [_find_unique(model, X, reads)[0].at_least_one()] if X else None
-    model.layers[0].initialize(X=tokens)
-
-
-def _find_unique(
-    model: DocsLayer, docs: list[DocLike], reads: _Reads
-) -> tuple[UniqueTokens, numpy.ndarray]:
-    """Find the unique tokens of a batch, and each token's index, (N,) int32."""
-    attrs = list(model.attrs["attrs"].value)
-    if reads.vector_attrs is not None:
-        attrs += reads.vector_attrs(docs[0].vocab)
-    return find_unique(docs, attrs, reads.features)
+    sample = None
+    if X:
+        tokens, _ = find_unique(X, reads.attrs_in(X[0].vocab), reads.features)
+        sample = [tokens.at_least_one()]
+    model.layers[0].initialize(X=sample)
 
 
 # The features of models, for tools

@@ -22,11 +22,22 @@ EntityKey = tuple[int, int, str]
 KeysOfDocs = Sequence[Sequence[EntityKey]]
 # Values of Token.ent_iob. A token without an entity type is blocked if it is IOB_BEGINS.
 IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGINS = 0, 1, 2, 3
+# The attributes that constrain entities.
+CONSTRAINING = [SENT_START, IS_SPACE, ENT_IOB]
 
 
 def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
     """Count the tokens of each doc, (B,) int64."""
     return numpy.array([len(doc) for doc in docs], dtype="int64")
+
+
+def token_attributes(
+    docs: Sequence[Doc], attrs: Sequence[int]
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Read A > 1 attributes of all tokens, (N, A) uint64, and the lengths of docs, (B,) int64."""
+    arrays = [doc.to_array(attrs) for doc in docs]
+    lengths = numpy.array([*map(len, arrays)], dtype="int64")
+    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths
 
 
 def constraints_of(docs: list[Doc]) -> Constraints:
@@ -35,10 +46,9 @@ def constraints_of(docs: list[Doc]) -> Constraints:
     No entity begins with whitespace or crosses the boundary of a sentence. Blocked tokens, and
     tokens of existing entities, get no new entity.
     """
-    tokens = numpy.concatenate([doc.to_array([SENT_START, IS_SPACE, ENT_IOB]) for doc in docs])
+    tokens, lengths = token_attributes(docs, CONSTRAINING)
     sentence_starts, spaces, iob = tokens.T
     starts = sentence_starts == 1
-    lengths = lengths_of(docs)
     starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
     return Constraints(starts, spaces == 1, (iob == IOB_INSIDE) | (iob == IOB_BEGINS))
 

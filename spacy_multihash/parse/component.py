@@ -13,6 +13,7 @@ from thinc.api import Model
 from ..compute.array_ops import ArrayOps
 from ..compute.ops import operations
 from ..compute.plans import Plan, Reading
+from ..ner.docs import token_attributes
 from ..ner.recognizer import check_loss, warn_unheard
 from ..ner.transition.states import Vectors, vectors_of, weights_of
 from .actions import NUM_FEATURES, read_actions
@@ -48,9 +49,7 @@ class Parser(NamedTuple):
         sentence starts, as in spaCy's parser.
         """
         X = numpy.require(self.vectors.predict(self.ops, docs), "float32", ["C", "A"])
-        arrays = [doc.to_array(_ATTRS) for doc in docs]
-        attrs = arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
-        lengths = numpy.array(list(map(len, docs)), dtype="int64")
+        attrs, lengths = token_attributes(docs, _ATTRS)
         return Parses(*self.ops.parse(X, self.compiled, attrs, lengths), lengths.cumsum())
 
 

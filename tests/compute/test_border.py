@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from spacy_multihash.compute import dispatch
-from spacy_multihash.compute.bags import Bags
+from spacy_multihash.compute.bags import Bags, ColumnTable
 from spacy_multihash.compute.hashing import MAX_HASHES, Hashing
 from spacy_multihash.compute.maxout import Docs, Layer
 from spacy_multihash.ner.transition.rules import NO_LABEL, Actions, Rules
@@ -51,6 +51,29 @@ def tables() -> Arguments:
 def bags() -> Bags:
     rows = zeros("int32", N, 2)
     return Bags(rows, floats(N, 2), numpy.array([1, 1, 4, 6]), True)
+
+
+def columns() -> Arguments:
+    looked_up = ColumnTable(floats(7, 3), numpy.arange(3, dtype="uint64"), zeros("int32", 3))
+    weighted = ColumnTable(floats(9, 2), hashing=(9, 5, 1), importance=floats(4, 5))
+    weighted = weighted._replace(importance_hashing=(4, 2), is_appended=True, is_bag=True)
+    hashed = ColumnTable(floats(8, 3), hashing=(8, 1, 3))
+    return {
+        "columns": [looked_up, weighted, hashed],
+        "layer": layer(15),
+        "ids": zeros("uint64", N, 2),
+        "bags": [[zeros("uint64", 8), numpy.array([1, 1, 4, 6, 6, 8])]],
+        "given": floats(N, 2),
+    }
+
+
+def tags() -> Arguments:
+    nO = 9
+    return {
+        **{"W": floats(nO, NI), "b": floats(nO), "unseen": zeros("uint8", nO)},
+        **{"transitions": floats(nO, nO), "X": floats(N, NI), "attrs": zeros("uint64", N, 3)},
+        **{"lengths": LENGTHS, "batch": N},
+    }
 
 
 def batch() -> Arguments:
@@ -113,6 +136,7 @@ def cases() -> dict[str, Arguments]:
         "decode": batch(),
         "decode: parts": {**batch(), **parts()},
         "find": tokens(),
+        "find: tags": tags(),
         "parse": parser(),
         "maxout": {
             **{"X": floats(N, NI), **of_layer, "Y": floats(N, NO), "mask": floats(N, NO)},
@@ -137,7 +161,7 @@ def cases() -> dict[str, Arguments]:
             **{"batch": N, "Y": floats(N, NO)},
         },
         "hash_embed": {**hashed, **span, **embedded},
-        "mix": {**hashed, "layer": layer(6), **span, "Y": floats(N, NO)},
+        "mix": {**columns(), **span, "Y": floats(N, NO)},
         "hash_embed_backward": {
             **{"gradients": tables()["tables"], "hashing": tables()["hashing"]},
             **{"first": 0, "last": 2, "rows": embedded["rows"], "d_vectors": floats(N, 6)},
@@ -145,11 +169,6 @@ def cases() -> dict[str, Arguments]:
         "gather_sum": {
             **{"table": floats(7, 3), "bags": bags(), "first": 0, "last": 4},
             "out": floats(4, 3),
-        },
-        "mix_bags": {
-            **{"tables": [floats(7, 3), floats(8, 2)], "bags": [bags(), bags()]},
-            **{"layer": layer(5), "first": 0, "last": 4},
-            **{"vectors": floats(4, 5), "Y": floats(4, NO)},
         },
         "scatter_sum": {
             **{"gradient": floats(7, 3), "bags": bags(), "d_sums": floats(4, 3)},
@@ -186,7 +205,8 @@ def cases() -> dict[str, Arguments]:
 # Another size that fits: other rows of a table than those that are read, docs that are joined, more
 # seeds or labels, another number of hash functions, and what a call doesn't read.
 FITS = re.compile(
-    r"(gather_sum|mix_bags|gather_dot) (table|tables\.\d) axis 0 (less|more|thrice)"
+    r"(gather_sum|gather_dot) table axis 0 (less|more|thrice)"
+    r"|mix columns\.0\.table axis 0 (less|more|thrice)"
     r"|scatter_sum gradient axis 0 (less|more|thrice)"
     r"|hash_rows seeds axis 0 (more|thrice)"
     r"|hash_rows rows axis 1 (less|more|empty)"
@@ -237,8 +257,9 @@ def edits(value: Any, edit: Callable) -> Iterator[tuple[str, Any]]:
 KEPT = {
     "decode": ("Recognizer", ("weights", "actions")),
     "find": ("Recognizer", ("weights", "actions")),
+    "find: tags": ("Tagger", ("W", "b", "unseen", "transitions")),
     "encode": ("Encoder", ("layers", "pad")),
-    "mix": ("Mixer", ("tables", "hashing", "layer")),
+    "mix": ("Mixer", ("columns", "layer")),
     "parse": ("Parser", ("weights", "actions")),
 }
 
@@ -247,7 +268,7 @@ def call(case: str, arguments: Arguments) -> Any:
     name = case.split(":")[0]
     if name not in KEPT:
         return getattr(kernels, name)(**arguments)
-    kept, made_from = KEPT[name]
+    kept, made_from = KEPT.get(case, KEPT[name])
     others = {name: value for name, value in arguments.items() if name not in made_from}
     made = getattr(kernels, kept)(*(arguments[name] for name in made_from))
     return getattr(made, name)(**others)
@@ -260,11 +281,11 @@ def test_arguments_that_fit_are_taken(case: str) -> None:
 
 def test_every_function_that_takes_arrays_is_here() -> None:
     public = {name for name in dir(kernels) if callable(getattr(kernels, name)) and name[0] != "_"}
-    others = {"use", "available", "best", "make_cblas", "OutOfRange"}
+    others = {"use", "available", "best", "make_cblas", "OutOfRange", "group_seeds"}
     others |= {"distinct_rows"}  # any array of ids is fine
     others |= {"Reading"}  # takes none
-    called = {case.split(":")[0] for case in cases()}
-    assert public - others == {KEPT.get(name, (name,))[0] for name in called}
+    called = {KEPT.get(case, KEPT.get(case.split(":")[0], (case,)))[0] for case in cases()}
+    assert public - others == called
 
 
 @pytest.mark.parametrize("case", cases())
@@ -304,7 +325,6 @@ def test_parts_outside_are_refused(case: str) -> None:
         ("maxout", "layer", {"window": 2**31 - 1}),
         ("maxout", "layer", {"residual": True}),
         ("mix", "layer", {"window": 1}),
-        ("mix_bags", "layer", {"window": 1}),
         ("hash_embed", "hashing", {"nV": numpy.array([7, 0], "uint32")}),
         ("hash_embed", "hashing", {"num_hashes": numpy.array([17, 1], "int32")}),
         ("hash_embed", "hashing", {"num_hashes": numpy.array([0, 1], "int32")}),
@@ -338,6 +358,31 @@ def test_rows_outside_a_table_are_refused(number: int) -> None:
     of_columns[-1, 0, 0] = number
     with pytest.raises(IndexError):
         call("hash_embed_backward", {**cases()["hash_embed_backward"], "rows": of_columns})
+
+
+@pytest.mark.parametrize("row", [-1, 7, 2**31 - 1])
+def test_symbols_without_a_row_are_refused(row: int) -> None:
+    arguments = columns()
+    arguments["columns"][0].row_of[0] = row  # the row of all ids
+    with pytest.raises(IndexError, match="row"):
+        call("mix", {**arguments, "first": 0, "last": N, "Y": floats(N, NO)})
+
+
+@pytest.mark.parametrize(
+    ("number", "change"),
+    [
+        *((1, {"hashing": hashing}) for hashing in ((8, 5, 1), (9, 0, 1), (9, 17, 1))),
+        (1, {"importance_hashing": (0, 2)}),
+        (1, {"importance": None}),
+        (0, {"is_bag": True}),
+        (1, {"is_bag": False}),
+    ],
+)
+def test_wrong_columns_are_refused(number: int, change: Arguments) -> None:
+    arguments = columns()
+    arguments["columns"][number] = arguments["columns"][number]._replace(**change)
+    with pytest.raises(ValueError, match="Layer"):
+        call("mix", {**arguments, "first": 0, "last": N, "Y": floats(N, NO)})
 
 
 def test_labels_and_columns_outside_a_model_are_refused() -> None:

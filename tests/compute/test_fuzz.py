@@ -14,12 +14,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import NumpyOps
 
 from spacy_multihash.compute import hashing, maxout
-from spacy_multihash.compute.bags import Bags
+from spacy_multihash.compute.bags import Bags, ColumnTable
 from spacy_multihash.compute.dispatch import NONE, available_kernels, kernels
 from spacy_multihash.compute.ops import operations
 from spacy_multihash.embed.rows import Symbols, hash_rows
-from spacy_multihash.ner.biluo import Constraints
-from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf
+from spacy_multihash.ner.biluo import Constraints, entities_of
+from spacy_multihash.ner.tagger.decode import decode, decode_constrained, decode_crf
 from spacy_multihash.ner.transition.rules import (
     ANY_LABEL,
     NO_ACTION,
@@ -195,11 +195,54 @@ def test_hashed_columns(draw: Draw) -> None:
             vectors, rows = ops.hash_embed(ids, tables, hashed)
             found = [numpy.zeros_like(table) for table in tables]
             ops.backprop_hash_embed(found, hashed, rows, d_vectors)
-            Y = ops.mix_hashed(ids, ops.mixer(tables, hashed, mix))
+            of_tables = [
+                ColumnTable(table, hashing=column)
+                for table, column in zip(tables, columns, strict=True)
+            ]
+            Y = ops.mix(ids, ops.mixer(of_tables, mix))
         assert_allclose(vectors, numpy.hstack(expected), atol=1e-4, err_msg=name)
         assert_allclose(Y, mixed, atol=2e-2, rtol=2e-2, err_msg=name)
         for gradient, twin in zip(found, gradients, strict=True):
             assert_allclose(gradient, twin, atol=1e-3, rtol=1e-3, err_msg=name)
+
+
+@fuzz
+def test_columns_of_any_kind(draw: Draw) -> None:
+    U, nO = draw.one(0, 1, 32, 33, 600), draw.one(4, 40)
+    columns, bags, singles, width = [], [], [], 0
+    for _ in range(draw.size(1, 5)):
+        nV, W = draw.size(2, 60), draw.one(1, 3, 16, 33)
+        column, K = ColumnTable(draw.floats(nV, W), mean=bool(draw.one(0, 1))), 1
+        counts = draw.rng.integers(0, 4, U) * draw.one(0, 1)
+        if draw.one(0, 1):
+            symbols = numpy.unique(draw.ids(nV - 1))
+            table = Symbols.from_ordered(draw.rng.permutation(symbols))
+            column = column._replace(keys=table.keys, row_of=table.rows)
+        else:
+            K, seed = draw.size(1, 16), int(draw.rng.integers(2**32))
+            column = column._replace(hashing=(nV, K, seed))
+        if draw.one(0, 1):
+            rows, appended = draw.size(1, 20), bool(draw.one(0, 1))
+            column = column._replace(
+                importance=draw.floats(rows, K), importance_hashing=(rows, 7), is_appended=appended
+            )
+        if draw.one(0, 1):
+            column = column._replace(is_bag=True)
+            bags.append((draw.ids(int(counts.sum())), counts.cumsum()))
+        else:
+            singles.append(draw.ids(U))
+        columns.append(column)
+        width += W + K * column.is_appended
+    given = draw.floats(U, draw.one(1, 7)) if draw.one(0, 1) else None
+    width += 0 if given is None else given.shape[1]
+    ids = numpy.stack(singles, axis=1) if singles else numpy.zeros((U, 0), dtype="uint64")
+    mix = draw_layer(draw, width, nO, window=0, residual=False, relu=False)
+
+    def compute() -> list[Any]:
+        ops = operations(OPS)
+        return [ops.mix(ids, ops.mixer(columns, mix), bags, given)]
+
+    assert_all_equal_twins(compute, atol=2e-2, rtol=2e-2)
 
 
 @fuzz
@@ -216,6 +259,34 @@ def test_best_sequences_of_tags(draw: Draw) -> None:
             decode_crf(scores, lengths, transitions, constraints),
         ]
     )
+
+
+@fuzz
+def test_entities_of_tags(draw: Draw) -> None:
+    C, nI, lengths = draw.one(0, 1, 2, 5, 30), draw.size(1, 20), draw.data.draw(LENGTHS)
+    nO, N = 4 * C + 1, int(lengths.sum())
+    X, W, b = draw.floats(N, nI), draw.floats(nO, nI), draw.floats(nO)
+    attrs = numpy.stack([draw.rng.integers(0, n, N) for n in (3, 2, 4)], axis=1)
+    attrs *= draw.rng.random((N, 3)) < draw.one(0, 0.1, 0.5)
+    unseen = (draw.rng.random(nO) < 0.2).astype("uint8") * (numpy.arange(nO) > 0).astype("uint8")
+    transitions = draw.floats(nO, nO) if draw.one(0, 1) else None
+    starts = attrs[:, 0] == 1
+    starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
+    constraints = Constraints(starts, attrs[:, 1] == 1, numpy.isin(attrs[:, 2], (1, 3)))
+    scores = X @ W.T + b
+    scores[:, unseen == 1] = -numpy.inf
+    with using_kernels(NONE):
+        decoder = "constrained" if transitions is None else "crf"
+        tags = decode(decoder, scores, lengths, transitions, constraints)
+    for name in COMPILED:
+        with using_kernels(name):
+            tagger = kernels.Tagger(W, b, unseen, transitions)
+            spans = tagger.find(X, attrs.astype("uint64"), lengths, N)
+            assert_array_equal(spans, numpy.array(entities_of(tags, nO)), err_msg=name)
+            if N:
+                broken = X.copy()
+                broken[-1, -1] = draw.one(numpy.nan, numpy.inf)
+                assert tagger.find(broken, attrs.astype("uint64"), lengths, N) is None
 
 
 @fuzz

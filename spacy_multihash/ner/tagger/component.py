@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union, cast
 
 import numpy
 from spacy.errors import Errors
@@ -20,6 +20,9 @@ from ...common.checks import check_function, setting_error
 from ...common.files import UnreadableFile, reading
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
+from ...compute.array_ops import ArrayOps
+from ...compute.ops import operations
+from ...compute.plans import Plan, Reading
 from ..biluo import (
     Constraints,
     Entities,
@@ -31,6 +34,7 @@ from ..biluo import (
     tag_names,
 )
 from ..entities import (
+    CONSTRAINING,
     Confidences,
     KeysOfDocs,
     SpanScores,
@@ -43,6 +47,7 @@ from ..entities import (
     set_confidences,
     set_entities,
     spans_of,
+    token_attributes,
     without_entities,
 )
 from ..gold import gold_labels, gold_tags
@@ -60,7 +65,7 @@ from .crf import entity_marginals, tagging_loss
 from .decode import decode
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
-from .token_tagger import learns_transitions, resize_output
+from .token_tagger import join_vectors, learns_transitions, resize_output
 
 # Key in cfg of labels that were added to trained weights, until examples with them are seen.
 _UNSEEN = "unseen_labels"
@@ -124,7 +129,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         self.vocab = vocab
         self.model = model
         self.name = name
-        self.label_lock = LabelLock()
+        self.label_lock, self._plan = LabelLock(), Plan()
         self.cfg: dict[str, list[str]] = {"labels": []}
         given = getattr(model, "name", repr(model))
         if given != MODEL_NAME:
@@ -241,6 +246,9 @@ class EntityTagger(WithSettings, TrainablePipe):
         asks = self.spans_key is not None or bool(self.threshold)
         if not any(map(len, docs)):
             return Prediction(as_entities([]), [{} for _ in docs], self.labels)
+        prediction = self._find(docs)
+        if prediction is not None:
+            return prediction
         scores = self._scores(docs, reads_transitions=self.decoder == "crf" or asks)
         constraints, labels = constraints_of(docs), scores.labels
         entities = self._decode(docs, scores, constraints)
@@ -335,6 +343,43 @@ class EntityTagger(WithSettings, TrainablePipe):
             self.finish_update(sgd)
         losses[self.name] += loss
         return losses
+
+    def _find(self, docs: list[Doc]) -> Optional[Prediction]:
+        """Find the entities in one compiled call; None if that isn't possible."""
+        tagger = self._plan.of(self.model, operations(self.model.ops), self._read_tagger)
+        if tagger is None:
+            return None
+        warn_unheard(self.name, self.model, docs)
+        finder, labels, tok2vec, ops = tagger
+        X = join_vectors(self.model, tok2vec.predict(docs))
+        spans = ops.find_entities(X, finder, *token_attributes(docs, CONSTRAINING))
+        return None if spans is None else Prediction(Entities(*spans), None, labels)
+
+    def _read_tagger(
+        self, ops: ArrayOps, reading: Reading, model: Model
+    ) -> Optional[tuple[Any, tuple[str, ...], Model, ArrayOps]]:
+        """Read the last layer, the labels and tok2vec, at one moment.
+
+        None without kernels or weights, and if probabilities or greedy tags are asked for.
+        """
+        with self.label_lock:
+            settings, cfg = reading.attribute(self, "settings"), reading.attribute(self, "cfg")
+            asks = settings.spans_key is not None or settings.threshold
+            if asks or self.decoder == "greedy" or not self.has_weights():
+                return None
+            labels = tuple(reading.entry(cfg, "labels"))
+            unseen = [labels.index(label) for label in reading.entry(cfg, _UNSEEN)]
+            output: Any = reading.ref(model, "output_layer")
+            W, b = (reading.param(output, name) for name in ("W", "b"))
+            transitions = reading.param(model, "transitions") if self.decoder == "crf" else None
+        nO = 1 + 4 * len(labels)
+        if len(W) != nO:
+            return None
+        never = numpy.zeros(nO, dtype="uint8")
+        for columns in tag_columns(nO):
+            never[columns][unseen] = 1
+        finder = ops.tagger(W, b, never if unseen else None, transitions)
+        return finder and (finder, labels, cast(Model, reading.ref(model, "tok2vec")), ops)
 
     def _scores(self, docs: list[Doc], *, reads_transitions: bool) -> Scores:
         """Score the tags of all labels of this moment, and check that the scores are finite.

@@ -68,7 +68,7 @@ def forward(
     """Encode the docs, and score all tokens of all passes in one product."""
     tok2vec, output = model.layers
     if not is_train:
-        vectors = _join(model, tok2vec.predict(docs))
+        vectors = join_vectors(model, tok2vec.predict(docs))
         W, b = (cast(Any, output.get_param(name)) for name in ("W", "b"))
         scores = cast(Array, operations(model.ops).affine(cast(Any, vectors), W, b))
         return cast(Floats3d, scores[None]), no_backprop(NAME)
@@ -133,10 +133,11 @@ def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _B
 def _begin_result(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
     """Begin an update from the vectors of all tokens, (1, N, W)."""
     Ys, backprop = model.layers[0].begin_update(docs)
-    return _join(model, Ys)[None], lambda d_passes: backprop(split_docs(d_passes[0], Ys))
+    return join_vectors(model, Ys)[None], lambda d_passes: backprop(split_docs(d_passes[0], Ys))
 
 
-def _join(model: TokenTagger, Ys: list[Floats2d]) -> Array:
+def join_vectors(model: TokenTagger, Ys: list[Floats2d]) -> Array:
+    """Join the vectors of docs, (N, W)."""
     if len(Ys) == 1:
         return cast(Array, Ys[0])
     width = model.layers[1].get_dim("nI")

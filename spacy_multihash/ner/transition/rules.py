@@ -19,12 +19,19 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy
-from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
+from spacy.attrs import ENT_TYPE
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
 
-from ..entities import IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE
+from ..entities import (
+    CONSTRAINING,
+    IOB_BEGINS,
+    IOB_INSIDE,
+    IOB_MISSING,
+    IOB_OUTSIDE,
+    token_attributes,
+)
 
 # The column of an action that is invalid, or that the model lacks.
 NO_ACTION = -1
@@ -32,7 +39,7 @@ NO_ACTION = -1
 ANY_LABEL, NO_LABEL = -1, -2
 
 _KINDS = "BILU"
-_ATTRS = [SENT_START, IS_SPACE, ENT_IOB, ENT_TYPE]
+_ATTRS = [*CONSTRAINING, ENT_TYPE]
 # The rules of tokens without annotation, by rows of `Rules.table`. The columns are for most tokens,
 # whitespace, the last token of a sentence, and whitespace as the last token.
 _FREE = numpy.array(
@@ -146,9 +153,7 @@ class TokenAttributes(NamedTuple):
 
 def read_attributes(docs: Sequence[Doc]) -> TokenAttributes:
     """Read the attributes of all tokens of docs."""
-    arrays = [doc.to_array(_ATTRS) for doc in docs]
-    lengths = numpy.array([*map(len, arrays)], dtype="int64")
-    return TokenAttributes(arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths)
+    return TokenAttributes(*token_attributes(docs, _ATTRS))
 
 
 class Rules(NamedTuple):
