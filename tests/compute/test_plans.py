@@ -8,16 +8,22 @@ from typing import Any, cast
 import numpy
 import pytest
 import spacy
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from thinc.api import Adam, Model, to_numpy
+from spacy.vectors import Vectors
+from thinc.api import Adam, Model, fix_random_seed, to_numpy
 
 from spacy_multihash.common.nodes import find_nodes, forget_weights
 from spacy_multihash.compute.dispatch import NONE, kernels
+from spacy_multihash.compute.threads import set_threads
+from spacy_multihash.embed.rows import Symbols
+from spacy_multihash.tables.set_tables import count_tables, set_tables
+from tests.helpers.corpora import make_docs
 from tests.helpers.kernels import using_kernels
 from tests.helpers.recognizers import trained
+from tests.helpers.several_vectors import vectors_of
 
 pytestmark = pytest.mark.skipif(kernels is None, reason="installed without a compiler")
 
@@ -127,6 +133,111 @@ def give_new_ids(nlp: Language) -> None:
 
 def nodes_and_parents(nlp: Language) -> list[Model]:
     return [*nlp.get_pipe(nlp.pipe_names[0]).model.walk()]  # type: ignore[attr-defined]
+
+
+def use_other_rows(nlp: Language) -> None:
+    """Give the rows of symbols to other symbols, and vectors to other words."""
+    for node in find_nodes(nlp.get_pipe("tagger_ner").model, "lookup_rows"):  # type: ignore[attr-defined]
+        symbols = node.attrs["symbols"]
+        node.attrs["symbols"] = Symbols(symbols.keys, symbols.rows[::-1].copy())
+    if nlp.vocab.vectors.size:
+        nlp.vocab.vectors = Vectors(
+            strings=nlp.vocab.strings,
+            data=-nlp.vocab.vectors.data,
+            keys=list(nlp.vocab.vectors),
+            name="others",
+        )
+
+
+def change_rows_in_place(nlp: Language) -> None:
+    for node in find_nodes(nlp.get_pipe("tagger_ner").model, "lookup_rows"):  # type: ignore[attr-defined]
+        rows = node.attrs["symbols"].rows
+        rows[:] = rows[::-1].copy()
+    nlp.vocab.vectors.data *= -1
+
+
+EMBEDDINGS: dict[str, dict[str, Any]] = {
+    "looked up": {"@architectures": "spacy-multihash.MultiEmbed.v1"}
+    | {"attrs": ["NORM", "SHAPE", "LOWER{2,3}", "ORTH[:2]"], "reduce": "mean"},
+    "weighted": {"@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1"}
+    | {"attrs": ["NORM", "ORTH{2,2}"], "rows": [50, 20], "append_importance": True},
+    "not trained": {"@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1"}
+    | {"attrs": ["NORM"], "rows": [50], "append_importance": True, "train_importance": False},
+    "with vectors": {"@architectures": "spacy-multihash.MultiEmbed.v1"}
+    | {"attrs": ["SHAPE"], "include_static_vectors": True},
+}
+
+
+def embedding(kind: str) -> Language:
+    """Build a tagger with an embedding of this kind, and random weights."""
+    fix_random_seed(0)
+    nlp = spacy.blank("en")
+    embed = {"width": 8, "include_static_vectors": False, **EMBEDDINGS[kind]}
+    tok2vec = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": MAXOUT_WINDOWS}
+    pipe: Any = nlp.add_pipe("tagger_ner", config={"model": {"tok2vec": tok2vec}})
+    docs = make_docs()
+    if embed["include_static_vectors"]:
+        nlp.vocab.vectors = vectors_of(nlp, ["Anna", "met", "Bob", "Oslo"], 6)
+    if "MultiEmbed" in embed["@architectures"]:
+        set_tables(pipe.model, count_tables([pipe.model], docs))
+    nlp.initialize(lambda: [Example(nlp.make_doc(doc.text), doc) for doc in docs])
+    for node in pipe.model.walk():
+        if node.name == "linear":  # whose weights begin as zeros
+            node.set_param("W", numpy.random.normal(size=node.get_param("W").shape).astype("f"))
+    return nlp
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_in_place,
+        set_others,
+        load_others,
+        step,
+        add_labels,
+        give_new_ids,
+        use_other_rows,
+        change_rows_in_place,
+    ],
+)
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_predictions_have_every_change_of_an_embedding(
+    kind: str, change: Callable[[Language], None]
+) -> None:
+    nlp = embedding(kind)
+    before = assert_current(nlp)
+    change(nlp)
+    after = assert_current(nlp)
+    has_rows = kind in ("looked up", "with vectors")
+    assert (numpy.abs(before[0] - after[0]).max() > 1e-3) == (
+        has_rows or change not in (use_other_rows, change_rows_in_place)
+    )
+
+
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_embeddings_are_the_same_for_many_tokens(kind: str) -> None:
+    nlp = embedding(kind)
+    model: Model = nlp.get_pipe("tagger_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
+    docs = [nlp.make_doc(f"{TEXT} number{i}" * (i % 4)) for i in range(200)]
+    in_threads: list[Any] = []
+    for number in (1, 3):
+        former = set_threads(number)
+        in_threads.append(numpy.concatenate(model.predict(docs)))
+        set_threads(former)
+    trained_on, _ = model.begin_update(docs)
+    assert_array_equal(*in_threads)
+    assert_allclose(numpy.concatenate(trained_on), in_threads[0], atol=1e-4)
+
+
+def test_settings_of_a_tagger_hold_at_once() -> None:
+    nlp = pipeline("tagger_ner", MAXOUT_WINDOWS)
+    pipe: Any = nlp.get_pipe("tagger_ner")
+    assert pipe.predict([nlp.make_doc(TEXT)]).confidences is None
+    pipe.spans_key = "entities"
+    assert pipe.predict([nlp.make_doc(TEXT)]).confidences is not None
+    assert nlp(TEXT).spans["entities"]
+    pipe.spans_key, pipe.decoder = None, "greedy"
+    assert_current(nlp)
 
 
 @pytest.mark.parametrize(
