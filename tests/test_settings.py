@@ -119,7 +119,6 @@ SETTINGS: dict[str, dict[str, Values]] = {
     "batch_ner": {
         "state_dropout": SHARE,
         "spacy_gradient": FLAG,
-        "decoder": choice("greedy", "best"),
         "spans_key": NAME,
         "candidates_above": number([0.001, 1, 1.0], 0, 1.5).or_none(),
         "temperature": POSITIVE,
@@ -180,7 +179,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "MultiEmbed": {"width": 4, "attrs": ["NORM", "SHAPE"], "include_static_vectors": False},
     "TextCatHashEmbed": {"exclusive_classes": True, "width": 4, "importance_rows": 9},
     "TokenTagger": {"tok2vec": Part(TOK2VEC)},
-    "batch_ner": {"decoder": "greedy", "spans_key": "found"},
+    "batch_ner": {"spans_key": "found"},
     "tagger_ner": {"model": tagger()},
 }
 OTHERS["MultiHashEmbed"] = {**OTHERS["MultiEmbed"], "rows": [4, 4]}

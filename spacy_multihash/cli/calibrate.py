@@ -29,7 +29,7 @@ def calibrate_cli(
 
     Of all entities with a probability of 0.8, about 80 % should be right. The command finds the
     temperature with the lowest log loss on DATA, for a component batch_ner or tagger_ner, and
-    writes the pipeline with it. The entities stay the same, except with decoder = "best" or
+    writes the pipeline with it. The entities stay the same, except with a
     threshold, and doc.spans["entities"] has them with their probabilities. Don't use the training
     or test corpus as DATA.
     """

@@ -18,7 +18,7 @@ _WEIGHTED: dict[str, object] = {
 }
 # The removed settings of registered functions, with the values at which they did nothing.
 REMOVED: dict[str, dict[str, object]] = {
-    "batch_ner": {"confidence": "exact"},
+    "batch_ner": {"confidence": "exact", "decoder": "greedy"},
     "tagger_ner": {
         "dropout_penalty": 0.0,
         "confidence": "marginal",

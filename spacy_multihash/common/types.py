@@ -53,5 +53,3 @@ DocsEncoder = Model[list[DocLike], list[Floats2d]]
 TokenTagger = Model[list[DocLike], Floats3d]
 # Settings of tagger_ner: from scores to tags.
 Decoder = Literal["greedy", "constrained", "crf"]
-# Settings of batch_ner: which sequence of actions.
-TransitionDecoder = Literal["greedy", "best"]

@@ -30,20 +30,20 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
         const int64_t length = d->ends[part] - begin_of(d, part);
         if (length > w->run) w->run = (int)(length < RUN ? length : RUN);
     }
-    const size_t nS = (size_t)m->nH * m->nP, nC = m->nC;
-    const size_t floats = nC * m->nH + nC + 3 * nS + w->run * (nS + m->nH + nC);
-    char *memory = w->memory = malloc(nC * (2 * sizeof(int64_t) + 1) + m->nH + sizeof(float) * floats);
+    const size_t nS = (size_t)m->scorer.nH * m->scorer.nP, nC = m->scorer.nO;
+    const size_t floats = nC * m->scorer.nH + nC + 3 * nS + w->run * (nS + m->scorer.nH + nC);
+    char *memory = w->memory = malloc(nC * (2 * sizeof(int64_t) + 1) + m->scorer.nH + sizeof(float) * floats);
     if (!memory) return -1;
     w->column = (int64_t *)memory;
     w->label = w->column + nC;
     w->W = (float *)(w->label + nC);
-    w->b = w->W + nC * m->nH;
+    w->b = w->W + nC * m->scorer.nH;
     w->added = w->b + nC;
     w->open = w->added + nS;
     w->last = w->open + nS;
     w->sums = w->last + nS;
     w->hidden = w->sums + w->run * nS;
-    w->scores = w->hidden + w->run * m->nH;
+    w->scores = w->hidden + w->run * m->scorer.nH;
     w->kind = (uint8_t *)(w->scores + w->run * nC);
     w->which = w->kind + nC;
     memset(w->kind, 0, nC);
@@ -55,26 +55,26 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
     if (m->O != NO_ACTION) w->kind[m->O] = OUT;
     if (m->blocked != NO_ACTION) w->kind[m->blocked] = BLOCK;
     w->columns = 0;
-    for (int64_t c = 0; c < m->nC; c++) {
+    for (int64_t c = 0; c < m->scorer.nO; c++) {
         const int j = w->columns;
         if (!w->kind[c]) continue;
         w->kind[j] = w->kind[c];
         w->label[j] = w->label[c];
         w->column[j] = c;
-        if (m->upper) {
-            memcpy(w->W + (size_t)j * m->nH, m->upper + c * m->nH, sizeof(float) * (size_t)m->nH);
-            w->b[j] = m->upper_b[c];
+        if (m->scorer.upper) {
+            memcpy(w->W + (size_t)j * m->scorer.nH, m->scorer.upper + c * m->scorer.nH, sizeof(float) * (size_t)m->scorer.nH);
+            w->b[j] = m->scorer.upper_b[c];
         }
         w->columns++;
     }
     for (size_t h = 0; h < nS; h++) {
-        w->added[h] = m->b[h];
-        for (int f = 1; f < m->nF; f++) w->added[h] += m->pad[f * nS + h];
+        w->added[h] = m->scorer.b[h];
+        for (int f = 1; f < m->scorer.nF; f++) w->added[h] += m->scorer.pad[f * nS + h];
     }
-    const Linear lower = {m->W, NULL, NULL, (int)nS, 1, m->nI};
-    const Linear outside = {w->W, w->b, NULL, w->columns, 1, m->nH};
+    const Linear lower = {m->scorer.W, NULL, NULL, (int)nS, 1, m->scorer.nI};
+    const Linear outside = {w->W, w->b, NULL, w->columns, 1, m->scorer.nH};
     Linear functions[2] = {lower, outside};
-    if (pack_all(functions, m->upper ? 2 : 1, d->batch, &w->panels)) {
+    if (pack_all(functions, m->scorer.upper ? 2 : 1, d->batch, &w->panels)) {
         free(w->memory);
         return -1;
     }
@@ -86,17 +86,17 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
 /* hidden (nH) = the largest piece, NaN if one is NaN; the first of equals. Then dropout. */
 static void hide(const Recognizer *m, const float *a, const float *b, const float *c,
                  const float *mask, float *hidden, uint8_t *which) {
-    for (int h = 0; h < m->nH; h++) {
+    for (int h = 0; h < m->scorer.nH; h++) {
         float best = 0;
-        for (int p = 0; p < m->nP; p++) {
-            const int i = h * m->nP + p;
+        for (int p = 0; p < m->scorer.nP; p++) {
+            const int i = h * m->scorer.nP + p;
             const float sum = c ? a[i] + b[i] + c[i] : a[i] + b[i];
             if (p == 0 || sum > best || sum != sum) {
                 best = sum;
                 which[h] = (uint8_t)p;
             }
         }
-        if (m->nP == 1 && m->relu) {
+        if (m->scorer.nP == 1 && m->relu) {
             which[h] = best >= 0;
             best *= which[h];
         }
@@ -112,27 +112,27 @@ static void multiply_one(const float *x, int K, const float *W, const float *b, 
 
 static float score(const Recognizer *m, const float *hidden, int64_t column) {
     float sum;
-    if (m->unseen && m->unseen[column]) return -FLT_MAX;
-    if (!m->upper) return hidden[column];
-    multiply_one(hidden, m->nH, m->upper + column * m->nH, m->upper_b + column, 1, &sum);
+    if (m->scorer.unseen && m->scorer.unseen[column]) return -FLT_MAX;
+    if (!m->scorer.upper) return hidden[column];
+    multiply_one(hidden, m->scorer.nH, m->scorer.upper + column * m->scorer.nH, m->scorer.upper_b + column, 1, &sum);
     return sum;
 }
 
 /* The features of the state after token t of an entity that began at s. */
 static void advance(const Recognizer *m, Workspace *w, int64_t s, int64_t t) {
-    const size_t nS = (size_t)m->nH * m->nP, size = nS * m->nI;
-    const float *x = m->X + t * m->nI;
-    if (t == s) memcpy(w->open, m->b, sizeof(float) * nS);
-    if (m->nF == 3) { /* the tokens s and t */
-        if (t == s) multiply_one(x, m->nI, m->W + size, m->b, (int)nS, w->open);
-        multiply_one(x, m->nI, m->W + 2 * size, NULL, (int)nS, w->last);
-    } else if (t - s < m->nF - 1) { /* the tokens s, s + 1, ... t; pads for the others */
+    const size_t nS = (size_t)m->scorer.nH * m->scorer.nP, size = nS * m->scorer.nI;
+    const float *x = m->X + t * m->scorer.nI;
+    if (t == s) memcpy(w->open, m->scorer.b, sizeof(float) * nS);
+    if (m->scorer.nF == 3) { /* the tokens s and t */
+        if (t == s) multiply_one(x, m->scorer.nI, m->scorer.W + size, m->scorer.b, (int)nS, w->open);
+        multiply_one(x, m->scorer.nI, m->scorer.W + 2 * size, NULL, (int)nS, w->last);
+    } else if (t - s < m->scorer.nF - 1) { /* the tokens s, s + 1, ... t; pads for the others */
         const int f = 1 + (int)(t - s);
-        multiply_one(x, m->nI, m->W + f * size, NULL, (int)nS, w->last);
+        multiply_one(x, m->scorer.nI, m->scorer.W + f * size, NULL, (int)nS, w->last);
         for (size_t h = 0; h < nS; h++) {
             w->open[h] += w->last[h];
             w->last[h] = 0;
-            for (int g = f + 1; g < m->nF; g++) w->last[h] += m->pad[g * nS + h];
+            for (int g = f + 1; g < m->scorer.nF; g++) w->last[h] += m->scorer.pad[g * nS + h];
         }
     }
 }
@@ -149,7 +149,7 @@ static int best_outside(const Recognizer *m, const Workspace *w, const float *sc
             case OUT: if (!m->may_be_outside[i]) continue; break;
             case BLOCK: if (!m->is_blocked[i]) continue; break;
         }
-        const float s = m->unseen && m->unseen[w->column[j]] ? -FLT_MAX : scores[j];
+        const float s = m->scorer.unseen && m->scorer.unseen[w->column[j]] ? -FLT_MAX : scores[j];
         if (best < 0 || s > highest) {
             best = j;
             highest = s;
@@ -169,7 +169,7 @@ static int64_t best_inside(const Recognizer *m, int64_t i, int64_t label, const 
 
 static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_t part,
                         ptrdiff_t row) {
-    const size_t nS = (size_t)m->nH * m->nP;
+    const size_t nS = (size_t)m->scorer.nH * m->scorer.nP;
     const int64_t begin = begin_of(d, part), end = d->ends[part];
     int64_t label = d->begins ? d->labels[part] : NO_LABEL, start = d->begins ? d->starts[part] : 0;
     if (begin == end) return;
@@ -177,18 +177,18 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
         for (int64_t t = start; t < begin; t++) advance(m, w, start, t);
     for (int64_t first = begin; first < end; first += w->run) {
         const int n = (int)(end - first < w->run ? end - first : w->run);
-        multiply_rows(&w->lower, m->X + first * m->nI, n, w->sums);
+        multiply_rows(&w->lower, m->X + first * m->scorer.nI, n, w->sums);
         const ptrdiff_t offset = row;
-        float *hidden = d->hidden ? d->hidden + row * m->nH : w->hidden;
+        float *hidden = d->hidden ? d->hidden + row * m->scorer.nH : w->hidden;
         for (int k = 0; k < n; k++)
-            hide(m, w->sums + k * nS, w->added, NULL, d->mask ? d->mask + (row + k) * m->nH : NULL,
-                 hidden + k * m->nH, d->which ? d->which + (row + k) * m->nH : w->which);
-        if (m->upper)
+            hide(m, w->sums + k * nS, w->added, NULL, d->mask ? d->mask + (row + k) * m->scorer.nH : NULL,
+                 hidden + k * m->scorer.nH, d->which ? d->which + (row + k) * m->scorer.nH : w->which);
+        if (m->scorer.upper)
             multiply_rows(&w->outside, hidden, n, w->scores);
         else
             for (int k = 0; k < n; k++)
                 for (int j = 0; j < w->columns; j++)
-                    w->scores[k * w->columns + j] = hidden[k * m->nH + w->column[j]];
+                    w->scores[k * w->columns + j] = hidden[k * m->scorer.nH + w->column[j]];
         for (int64_t i = first; i < first + n; i++, row++) {
             int64_t action;
             const ptrdiff_t k = row - offset;
@@ -210,9 +210,9 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
                 }
             } else {
                 hide(m, w->sums + k * nS, w->open, w->last,
-                     d->mask ? d->mask + row * m->nH : NULL, hidden + k * m->nH,
-                     d->which ? d->which + row * m->nH : w->which);
-                action = best_inside(m, i, label, hidden + k * m->nH);
+                     d->mask ? d->mask + row * m->scorer.nH : NULL, hidden + k * m->scorer.nH,
+                     d->which ? d->which + row * m->scorer.nH : w->which);
+                action = best_inside(m, i, label, hidden + k * m->scorer.nH);
                 if (action != NO_ACTION && action == m->I[label]) {
                     if (i + 1 < end) advance(m, w, start, i);
                 } else if (action != NO_ACTION) {

@@ -30,17 +30,23 @@
 /* In place of the column of an action, as in ner/transition/rules.py; likewise for labels. */
 enum { NO_ACTION = -1, ANY_LABEL = -1, NO_LABEL = -2 };
 
+/* What scores the states of a transition system, by nF of their tokens (ner/transition/states.py). */
+typedef struct {
+    const float *W, *b, *pad;         /* (nF, nH * nP, nI), (nH * nP), (nF, nH * nP) */
+    const float *upper, *upper_b;     /* (nO, nH), (nO), or NULL: then nO = nH */
+    const uint8_t *unseen;            /* (nO), or NULL */
+    int nI, nF, nH, nP, nO;
+} StateScorer;
+
 /* A recognizer's weights and actions, and what the N tokens of a batch allow (decode.h). */
 typedef struct {
+    StateScorer scorer;
     const float *X;                   /* (N, nI) */
-    const float *W, *b, *pad;         /* (nF, nH * nP, nI), (nH * nP), (nF, nH * nP) */
-    const float *upper, *upper_b;     /* (nC, nH), (nC), or NULL: then nC = nH */
-    const uint8_t *unseen;            /* (nC), or NULL */
     const int64_t *B, *I, *L, *U;     /* (K) columns */
     int64_t O, blocked;               /* columns */
     const int64_t *begins, *units;    /* (N) labels, and so on: Rules in ner/transition/rules.py */
     const int64_t *goes_on, *closes, *may_be_outside, *is_blocked;
-    int nI, nF, nH, nP, nC, K;
+    int K;
     int relu;                         /* whether a single piece is a ReLU, as in training */
 } Recognizer;
 
@@ -64,15 +70,12 @@ enum { SHIFT, REDUCE, LEFT, RIGHT, BREAK };
 
 /* A dependency parser's weights and actions (parse.h). */
 typedef struct {
-    const float *W, *b, *pad;         /* (nF, nH * nP, nI), (nH * nP), (nF, nH * nP) */
-    const float *upper, *upper_b;     /* (nO, nH), (nO), or NULL: then nO = nH */
-    const uint8_t *unseen;            /* (nO), or NULL */
+    StateScorer scorer;
     const uint8_t *kinds;             /* (nO) SHIFT, ... BREAK */
     const uint8_t *is_subtok;         /* (nO) whether an arc has the label "subtok", */
     const uint8_t *is_decorated;      /* (nO) or one that nonproj.deprojectivize splits */
     const uint64_t *labels;           /* (nO) */
     uint64_t root;                    /* the label of tokens that are their own head */
-    int nI, nF, nH, nP, nO;
 } Parser;
 
 /* Docs to parse, one after the other, and their parses (parse.h). */

@@ -34,14 +34,18 @@ cdef extern from "kernels.h" nogil:
     enum:
         NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES, BREAK, STARTS, SPACES, OUTSIDE
 
-    ctypedef struct CRecognizer "Recognizer":
-        const float *X
+    ctypedef struct StateScorer:
         const float *W
         const float *b
         const float *pad
         const float *upper
         const float *upper_b
         const uint8_t *unseen
+        int nI, nF, nH, nP, nO
+
+    ctypedef struct CRecognizer "Recognizer":
+        StateScorer scorer
+        const float *X
         const int64_t *B
         const int64_t *I
         const int64_t *L
@@ -53,7 +57,7 @@ cdef extern from "kernels.h" nogil:
         const int64_t *closes
         const int64_t *may_be_outside
         const int64_t *is_blocked
-        int nI, nF, nH, nP, nC, K, relu
+        int K, relu
 
     ctypedef struct Decoding:
         const int64_t *ends
@@ -73,18 +77,12 @@ cdef extern from "kernels.h" nogil:
         ptrdiff_t entities
 
     ctypedef struct CParser "Parser":
-        const float *W
-        const float *b
-        const float *pad
-        const float *upper
-        const float *upper_b
-        const uint8_t *unseen
+        StateScorer scorer
         const uint8_t *kinds
         const uint8_t *is_subtok
         const uint8_t *is_decorated
         const uint64_t *labels
         uint64_t root
-        int nI, nF, nH, nP, nO
 
     ctypedef struct Parsing:
         const float *X
@@ -538,6 +536,27 @@ def make_cblas():
     return cblas
 
 
+cdef int read_scorer(weights, int nO, StateScorer *m) except -1:
+    """Point to the weights that score states by nO actions."""
+    cdef str where = "lower", last = "upper"
+    cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
+    m.nI, m.nF = as_int(where, "the width of X", of_W[2], 1), as_int(where, "nF", of_W[0], 1)
+    m.nP, m.nO = as_int(where, "nP", weights.nP, 1), nO
+    m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
+    cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
+    m.W = floats(where, "W", weights.W, m.nF, nS, m.nI)
+    m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
+    m.upper, m.upper_b, m.unseen = NULL, NULL, NULL
+    if weights.upper is not None:
+        m.upper = floats(last, "W", weights.upper, nO, m.nH)
+        m.upper_b = floats(last, "b", weights.upper_b, nO)
+    elif nO != m.nH:
+        raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {nO} actions.")
+    if weights.unseen is not None:
+        m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), nO)
+    return 0
+
+
 cdef class Recognizer:
     """The weights and actions of spaCy's greedy recognizer, checked. It keeps their arrays alive.
 
@@ -548,32 +567,19 @@ cdef class Recognizer:
     cdef tuple kept
 
     def __init__(self, weights, actions):
-        cdef str where = "lower", last = "upper"
+        cdef str last = "upper"
         cdef CRecognizer *m = &self.m
-        cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
-        m.nI, m.nF = as_int(where, "the width of X", of_W[2], 1), as_int(where, "nF", of_W[0], 2)
-        m.nP = as_int(where, "nP", weights.nP, 1)
-        m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
-        cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
-        m.W = floats(where, "W", weights.W, m.nF, nS, m.nI)
-        m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
-        m.nC = as_int(last, "the number of actions", actions.nO, 1)
-        m.upper = m.upper_b = NULL
-        if weights.upper is not None:
-            m.upper = floats(last, "W", weights.upper, m.nC, m.nH)
-            m.upper_b = floats(last, "b", weights.upper_b, m.nC)
-        elif m.nC != m.nH:
-            raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nC} actions.")
-        m.unseen = NULL
-        if weights.unseen is not None:
-            m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nC)
+        cdef int nO = as_int(last, "the number of actions", actions.nO, 1)
+        read_scorer(weights, nO, &m.scorer)
+        if m.scorer.nF < 2:
+            raise ValueError(f"Layer 'lower': expected 2 or more features, got {m.scorer.nF}.")
         m.K = as_int(last, "the number of labels", shape_of(last, "columns of actions", actions.columns, 2)[1])
         cdef const int64_t *columns = int64s(last, "columns of actions", actions.columns, 4, m.K)
-        check_numbers(last, "columns of actions", columns, 4 * <ptrdiff_t>m.K, NO_ACTION, m.nC)
+        check_numbers(last, "columns of actions", columns, 4 * <ptrdiff_t>m.K, NO_ACTION, nO)
         m.B, m.I, m.L, m.U = columns, columns + m.K, columns + 2 * m.K, columns + 3 * m.K
         m.O, m.blocked = actions.O, actions.blocked
-        check_numbers(last, "the column of O", &m.O, 1, NO_ACTION, m.nC)
-        check_numbers(last, "the column of U-", &m.blocked, 1, NO_ACTION, m.nC)
+        check_numbers(last, "the column of O", &m.O, 1, NO_ACTION, nO)
+        check_numbers(last, "the column of U-", &m.blocked, 1, NO_ACTION, nO)
         self.kept = weights, actions
 
     def decode(self, X, rules, parts=None, mask=None):
@@ -598,7 +604,7 @@ cdef class Recognizer:
         cdef bint training = parts is not None
         cdef CRecognizer m = self.m
         cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0]
-        m.X = floats(where, "X", X, N, m.nI)
+        m.X = floats(where, "X", X, N, m.scorer.nI)
         cdef const int64_t *table = int64s(where, "rules", rules.table, 6, N)
         check_numbers(where, "labels of rules", table, 4 * N, NO_LABEL, m.K)
         use_rules(&m, table, N)
@@ -633,17 +639,17 @@ cdef class Recognizer:
                 raise ValueError(f"Layer '{where}': docs do not end within {N} tokens, at the last.")
         d.mask = NULL
         if mask is not None:
-            d.mask = floats(where, "mask", mask, R, m.nH)
+            d.mask = floats(where, "mask", mask, R, m.scorer.nH)
         if not training:
             return find(&m, &d, R, R)
         spans = numpy.empty((3, R), dtype="int64")
         visited = numpy.full((3, R), -1, dtype="int64")
-        layer, pieces = numpy.empty((R, m.nH), "float32"), numpy.empty((R, m.nH), "uint8")
+        layer, pieces = numpy.empty((R, m.scorer.nH), "float32"), numpy.empty((R, m.scorer.nH), "uint8")
         point_to_spans(&d, spans, R)
         cdef int64_t *states = int64s_out(where, "states", visited, 3, R)
         d.state_starts, d.state_labels, d.actions = states, states + R, states + 2 * R
-        d.hidden = floats_out(where, "hidden", layer, R, m.nH)
-        d.which = bytes_out(where, "which", pieces, R, m.nH)
+        d.hidden = floats_out(where, "hidden", layer, R, m.scorer.nH)
+        d.which = bytes_out(where, "which", pieces, R, m.scorer.nH)
         d.batch = R
         run(&m, &d)
         return *visited, layer, pieces
@@ -662,7 +668,7 @@ cdef class Recognizer:
         cdef CRecognizer m = self.m
         cdef Decoding d
         cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0], part, i = 0
-        m.X, m.relu = floats(where, "X", X, N, m.nI), False
+        m.X, m.relu = floats(where, "X", X, N, m.scorer.nI), False
         cdef const uint64_t *of_tokens = uint64s(where, "attrs", attrs, N, 4)
         d.S = shape_of(where, "lengths", lengths, 1)[0]
         cdef const int64_t *of_docs = int64s(where, "lengths", lengths, d.S)
@@ -1528,37 +1534,24 @@ cdef class Parser:
     cdef tuple kept
 
     def __init__(self, weights, actions):
-        cdef str where = "lower", last = "upper"
+        cdef str last = "upper"
         cdef CParser *m = &self.m
-        cdef const Py_ssize_t *of_W = shape_of(where, "W", weights.W, 3)
         cdef ptrdiff_t o
-        m.nI, m.nF = as_int(where, "the width of X", of_W[2], 1), as_int(where, "nF", of_W[0])
-        if m.nF != 8 and m.nF != 13:
-            raise ValueError(f"Layer '{where}': expected 8 or 13 features, got {m.nF}.")
-        m.nP = as_int(where, "nP", weights.nP, 1)
-        m.nH = as_int(where, "nH", of_W[1] // m.nP, 1)
-        cdef int nS = as_int(where, "nH times nP", times(where, "nH times nP", m.nH, m.nP))
-        m.W = floats(where, "W", weights.W, m.nF, nS, m.nI)
-        m.b, m.pad = floats(where, "b", weights.b, nS), floats(where, "pad", weights.pad, m.nF, nS)
-        m.nO = as_int(last, "the number of actions", shape_of(last, "kinds", actions.kinds, 1)[0], 1)
-        m.upper = m.upper_b = NULL
-        if weights.upper is not None:
-            m.upper = floats(last, "W", weights.upper, m.nO, m.nH)
-            m.upper_b = floats(last, "b", weights.upper_b, m.nO)
-        elif m.nO != m.nH:
-            raise ValueError(f"Layer '{where}': {m.nH} hidden units do not score {m.nO} actions.")
-        m.unseen = NULL
-        if weights.unseen is not None:
-            m.unseen = bytes_of(last, "unseen", weights.unseen.view("uint8"), m.nO)
-        m.kinds = bytes_of(last, "kinds", actions.kinds, m.nO)
-        for o in range(m.nO):
+        cdef int nO = as_int(
+            last, "the number of actions", shape_of(last, "kinds", actions.kinds, 1)[0], 1
+        )
+        read_scorer(weights, nO, &m.scorer)
+        if m.scorer.nF != 8 and m.scorer.nF != 13:
+            raise ValueError(f"Layer 'lower': expected 8 or 13 features, got {m.scorer.nF}.")
+        m.kinds = bytes_of(last, "kinds", actions.kinds, nO)
+        for o in range(nO):
             if m.kinds[o] > BREAK:
                 raise OutOfRange(
                     f"Layer '{last}': kinds must be from 0 to {BREAK}, got {m.kinds[o]}."
                 )
-        m.labels = uint64s(last, "labels", actions.labels, m.nO)
-        m.is_subtok = bytes_of(last, "is_subtok", actions.is_subtok, m.nO)
-        m.is_decorated = bytes_of(last, "is_decorated", actions.is_decorated, m.nO)
+        m.labels = uint64s(last, "labels", actions.labels, nO)
+        m.is_subtok = bytes_of(last, "is_subtok", actions.is_subtok, nO)
+        m.is_decorated = bytes_of(last, "is_decorated", actions.is_decorated, nO)
         m.root = actions.root
         self.kept = weights, actions
 
@@ -1574,7 +1567,7 @@ cdef class Parser:
         cdef str where = "lower"
         cdef Parsing d
         cdef ptrdiff_t N = shape_of(where, "X", X, 2)[0]
-        d.X, d.attrs = floats(where, "X", X, N, self.m.nI), uint64s(where, "attrs", attrs, N, 3)
+        d.X, d.attrs = floats(where, "X", X, N, self.m.scorer.nI), uint64s(where, "attrs", attrs, N, 3)
         d.D = shape_of(where, "lengths", lengths, 1)[0]
         d.lengths = int64s(where, "lengths", lengths, d.D)
         check_lengths(where, d.lengths, d.D, N)

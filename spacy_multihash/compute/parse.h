@@ -110,19 +110,19 @@ INLINE void sum_in_order(const int R, const int C, const float *X, const int of_
 /* Packs a panel of `lower` (1 + nI, PANEL), first biases of 0: columns from j on, of which (f, p, h)
    is row (f, h, p) of W. Columns beyond the last are 0. */
 static void pack_panel(const Scorer *s, size_t j, float *panel) {
-    const size_t K = s->m->nI, nP = s->m->nP, nH = s->m->nH;
+    const size_t K = s->m->scorer.nI, nP = s->m->scorer.nP, nH = s->m->scorer.nH;
     for (int c = 0; c < WIDE; c++, j += VL) {
         const size_t f = j / s->H / nP, p = j / s->H % nP, h = j % s->H;
-        const size_t row = f < (size_t)s->m->nF ? (f * nH + h) * nP + p : 0;
-        const size_t n = f < (size_t)s->m->nF ? nH - h : 0;
-        pack_vector(s->m->W + row * K, nP * K, NULL, 0, n < VL ? (int)n : VL, K, panel + c * VL,
+        const size_t row = f < (size_t)s->m->scorer.nF ? (f * nH + h) * nP + p : 0;
+        const size_t n = f < (size_t)s->m->scorer.nF ? nH - h : 0;
+        pack_vector(s->m->scorer.W + row * K, nP * K, NULL, 0, n < VL ? (int)n : VL, K, panel + c * VL,
                     PANEL);
     }
 }
 
 /* The products of n tokens with the weights of all features: X (n, nI) -> Y (n, S) */
 static void multiply_features(const Scorer *s, const float *X, int n, float *Y) {
-    const size_t K = s->m->nI;
+    const size_t K = s->m->scorer.nI;
     for (int i = 0; i < n; i += HIGH)
         interleave(n - i < HIGH ? n - i : HIGH, X + i * K, K, K, s->inputs + i * K, HIGH);
     for (size_t j = 0; j < s->S; j += PANEL) {
@@ -167,18 +167,18 @@ INLINE void hide_features(const int nF, const int nP, const Scorer *s, const flo
 static void score_actions(const Scorer *s, const float *biases) {
     const Parser *m = s->m;
     const int V = (int)(s->O / VL);
-    for (int v = 0; m->upper && v < V; v += BROAD) {
+    for (int v = 0; m->scorer.upper && v < V; v += BROAD) {
         const float *W = s->upper + s->O + v * VL; /* after biases of 0 */
         float *y = s->scores + v * VL;
 #define CASE(c) \
-    case c: sum_in_order(1, c, s->hidden, 1, m->nH, W, s->O, y, 0); break;
+    case c: sum_in_order(1, c, s->hidden, 1, m->scorer.nH, W, s->O, y, 0); break;
         switch (V - v) {
             CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7)
-            default: sum_in_order(1, BROAD, s->hidden, 1, m->nH, W, s->O, y, 0);
+            default: sum_in_order(1, BROAD, s->hidden, 1, m->scorer.nH, W, s->O, y, 0);
         }
 #undef CASE
     }
-    const float *sums = m->upper ? s->scores : s->hidden; /* without upper, H is O */
+    const float *sums = m->scorer.upper ? s->scores : s->hidden; /* without upper, H is O */
     for (size_t o = 0; o < s->O; o += VL)
         store(s->scores + o, load(sums + o) + load(biases + o));
 }
@@ -211,20 +211,20 @@ static int largest_of(const float *scores, size_t O) {
 
 static void pack_pads(Scorer *s) {
     const Parser *m = s->m;
-    const size_t nF = m->nF, nP = m->nP, nH = m->nH, H = s->H;
+    const size_t nF = m->scorer.nF, nP = m->scorer.nP, nH = m->scorer.nH, H = s->H;
     memset(s->b, 0, nP * H * sizeof *s->b);
     memset(s->pad, 0, s->S * sizeof *s->pad);
     for (size_t h = 0; h < nH; h++)
         for (size_t p = 0; p < nP; p++) {
-            s->b[p * H + h] = m->b[h * nP + p];
+            s->b[p * H + h] = m->scorer.b[h * nP + p];
             for (size_t f = 0; f < nF; f++)
-                s->pad[(f * nP + p) * H + h] = m->pad[(f * nH + h) * nP + p];
+                s->pad[(f * nP + p) * H + h] = m->scorer.pad[(f * nH + h) * nP + p];
         }
 }
 
 static void pack_actions(Scorer *s) {
     const Parser *m = s->m;
-    const int nH = m->nH, nO = m->nO;
+    const int nH = m->scorer.nH, nO = m->scorer.nO;
     s->kinds = 0;
     s->has_subtok = 0;
     for (int o = 0; o < nO; o++) {
@@ -232,9 +232,9 @@ static void pack_actions(Scorer *s) {
         s->has_subtok |= m->is_subtok[o];
     }
     for (int i = 0; i < SETS; i++) s->first[i] = -1;
-    if (!m->upper) return;
+    if (!m->scorer.upper) return;
     for (int o = 0; o < nO; o += VL)
-        pack_vector(m->upper + (size_t)o * nH, nH, NULL, 0, nO - o < VL ? nO - o : VL, nH,
+        pack_vector(m->scorer.upper + (size_t)o * nH, nH, NULL, 0, nO - o < VL ? nO - o : VL, nH,
                     s->upper + o, (int)s->O);
 }
 
@@ -245,11 +245,11 @@ static const float *biases_of(Scorer *s, unsigned set) {
     float *biases = s->biases + set * s->O;
     if (s->first[set] >= 0) return biases;
     for (size_t o = 0; o < s->O; o++) {
-        const int is_valid = o < (size_t)m->nO && set >> m->kinds[o] & 1 &&
+        const int is_valid = o < (size_t)m->scorer.nO && set >> m->kinds[o] & 1 &&
                              !(set & NO_SUBTOK && m->is_subtok[o]);
         if (is_valid && s->first[set] < 0) s->first[set] = (int)o;
-        biases[o] = !is_valid || (m->unseen && m->unseen[o]) ? -INFINITY
-                    : m->upper                               ? m->upper_b[o]
+        biases[o] = !is_valid || (m->scorer.unseen && m->scorer.unseen[o]) ? -INFINITY
+                    : m->scorer.upper                               ? m->scorer.upper_b[o]
                                                              : 0;
     }
     return biases;
@@ -257,20 +257,20 @@ static const float *biases_of(Scorer *s, unsigned set) {
 
 /* Gets all memory for D docs of N tokens, which free_scorer frees. Returns -1 if there isn't enough. */
 static int prepare_scorer(Scorer *s, const Parser *m, const float *X, int64_t N) {
-    const size_t nP = m->nP;
+    const size_t nP = m->scorer.nP;
     *s = (Scorer){.m = m, .X = X, .N = N, .size = FIRST_RING};
-    s->H = whole_vectors(m->nH);
-    s->O = whole_vectors(m->nO);
-    s->S = (m->nF * nP * s->H + PANEL - 1) / PANEL * PANEL;
+    s->H = whole_vectors(m->scorer.nH);
+    s->O = whole_vectors(m->scorer.nO);
+    s->S = (m->scorer.nF * nP * s->H + PANEL - 1) / PANEL * PANEL;
     if (s->O > INT32_MAX) return -1;
     s->is_packed = N > TOKENS;
-    s->W = get_memory(s->is_packed ? s->S : PANEL, 1 + (size_t)m->nI, sizeof(float));
+    s->W = get_memory(s->is_packed ? s->S : PANEL, 1 + (size_t)m->scorer.nI, sizeof(float));
     s->b = get_memory(2 * nP * s->H + s->H + s->O + s->S, 1, sizeof(float));
-    s->upper = m->upper ? get_memory(s->O, 1 + (size_t)m->nH, sizeof(float)) : NULL;
+    s->upper = m->scorer.upper ? get_memory(s->O, 1 + (size_t)m->scorer.nH, sizeof(float)) : NULL;
     s->biases = get_memory(s->O, SETS, sizeof(float));
-    s->inputs = get_memory(m->nI, TOKENS, sizeof(float));
+    s->inputs = get_memory(m->scorer.nI, TOKENS, sizeof(float));
     s->ring = get_memory(s->S, s->size < N ? s->size : N, sizeof(float));
-    if (!s->W || !s->b || (m->upper && !s->upper) || !s->biases || !s->inputs || !s->ring)
+    if (!s->W || !s->b || (m->scorer.upper && !s->upper) || !s->biases || !s->inputs || !s->ring)
         return -1;
     s->sums = s->b + nP * s->H;
     s->hidden = s->sums + nP * s->H;
@@ -278,7 +278,7 @@ static int prepare_scorer(Scorer *s, const Parser *m, const float *X, int64_t N)
     s->pad = s->scores + s->O;
     pack_pads(s);
     pack_actions(s);
-    for (size_t j = 0; s->is_packed && j < s->S; j += PANEL) pack_panel(s, j, s->W + j * (1 + m->nI));
+    for (size_t j = 0; s->is_packed && j < s->S; j += PANEL) pack_panel(s, j, s->W + j * (1 + m->scorer.nI));
     return 0;
 }
 
@@ -318,7 +318,7 @@ static int compute_products(Scorer *s, int64_t token) {
         if (s->done + n - s->base > s->size && grow_ring(s)) return -1;
         const int64_t rest = s->size - (s->done & (s->size - 1)); /* up to the end of the ring */
         if (n > rest) n = rest;
-        multiply_features(s, s->X + (size_t)s->done * s->m->nI, (int)n, row_of(s, s->done));
+        multiply_features(s, s->X + (size_t)s->done * s->m->scorer.nI, (int)n, row_of(s, s->done));
         s->done += n;
     }
     return 0;
@@ -421,18 +421,18 @@ static int best_action(const ParseState *s, Scorer *w, int64_t offset, unsigned 
     const Parser *m = w->m;
     int tokens[FEATURES];
     const float *rows[FEATURES];
-    list_features(s, m->nF, tokens);
-    for (int f = 0; f < m->nF; f++)
-        rows[f] = (tokens[f] < 0 ? w->pad : row_of(w, offset + tokens[f])) + f * m->nP * w->H;
-    if (m->nF == 8 && m->nP == 2)
+    list_features(s, m->scorer.nF, tokens);
+    for (int f = 0; f < m->scorer.nF; f++)
+        rows[f] = (tokens[f] < 0 ? w->pad : row_of(w, offset + tokens[f])) + f * m->scorer.nP * w->H;
+    if (m->scorer.nF == 8 && m->scorer.nP == 2)
         hide_features(8, 2, w, rows);
     else
-        hide_features(m->nF, m->nP, w, rows);
+        hide_features(m->scorer.nF, m->scorer.nP, w, rows);
     if (w->has_subtok && of_stack(s, 0) != of_buffer(s, 0) - 1) valid |= NO_SUBTOK;
     score_actions(w, biases_of(w, valid));
     /* spaCy begins with the first valid action, and stays with it if its score is NaN */
     const int first = w->first[valid], best = largest_of(w->scores, w->O);
-    const int stays = isnan(w->scores[first]) && !(m->unseen && m->unseen[first]);
+    const int stays = isnan(w->scores[first]) && !(m->scorer.unseen && m->scorer.unseen[first]);
     return best < 0 || stays ? first : best;
 }
 

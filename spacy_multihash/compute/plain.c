@@ -5,28 +5,56 @@
 
 #include "kernels.h"
 
-enum { ADAM_RUN = 1024 };
+enum { BLOCK = 64 };
 
-/* Operations, order and rounding are those of thinc's optimizer. `RESTRICT`, constants in variables
-   and loops without branches let compilers vectorize them. */
-void adam(const Adam *p, ptrdiff_t n, float *RESTRICT weights, float *RESTRICT gradient,
-          float *RESTRICT mom1, float *RESTRICT mom2, float *RESTRICT averages) {
+/* The step of a block of n numbers: moments first, then weights, then averages. Operations, order and
+   rounding are those of thinc's optimizer. `RESTRICT`, constants in variables and loops without
+   branches let compilers vectorize them. */
+static void step_block(const Adam *p, int n, float *RESTRICT weights,
+                       const float *RESTRICT gradient, float *RESTRICT mom1,
+                       float *RESTRICT mom2) {
     const float clip = p->clip, beta1 = p->beta1, beta2 = p->beta2, eps = p->eps;
     const float rest1 = 1 - beta1, rest2 = 1 - beta2, learn_rate = p->learn_rate;
+    const float decay = p->decay;
+    for (int i = 0; i < n; i++) {
+        const float slope = gradient[i] * clip;
+        mom1[i] = mom1[i] * beta1 + slope * rest1;
+        mom2[i] = mom2[i] * beta2 + rest2 * (slope * slope);
+        const float weight = weights[i] - learn_rate * (mom1[i] / (sqrtf(mom2[i]) + eps));
+        weights[i] = weight - decay * weight;
+    }
+}
+
+/* Whether n numbers are all 0, or -0. */
+static int all_zero(int n, const float *x) {
+    uint32_t bits = 0;
+    for (int i = 0; i < n; i++) {
+        uint32_t number;
+        memcpy(&number, x + i, sizeof number);
+        bits |= number;
+    }
+    return (bits & 0x7fffffff) == 0;
+}
+
+/* Most rows of large tables have no gradient in a step. Their blocks aren't written to where nothing
+   changes: the gradient stays 0, and so do moments that are 0, which change no weight. */
+void adam(const Adam *p, ptrdiff_t n, float *RESTRICT weights, float *RESTRICT gradient,
+          float *RESTRICT mom1, float *RESTRICT mom2, float *RESTRICT averages) {
     const float decay = p->decay, average_rest = p->average_rest;
-    for (ptrdiff_t first = 0; first < n; first += ADAM_RUN) {
-        const ptrdiff_t end = first + ADAM_RUN < n ? first + ADAM_RUN : n;
-        for (ptrdiff_t i = first; i < end; i++) {
-            const float slope = gradient[i] * clip;
-            gradient[i] = 0;
-            mom1[i] = mom1[i] * beta1 + slope * rest1;
-            mom2[i] = mom2[i] * beta2 + rest2 * (slope * slope);
-            const float weight = weights[i] - learn_rate * (mom1[i] / (sqrtf(mom2[i]) + eps));
-            weights[i] = weight - decay * weight;
+    for (ptrdiff_t first = 0; first < n; first += BLOCK) {
+        const int size = n - first < BLOCK ? (int)(n - first) : BLOCK;
+        float *w = weights + first, *g = gradient + first;
+        const int is_zero = all_zero(size, g);
+        if (is_zero && all_zero(size, mom1 + first) && all_zero(size, mom2 + first)) {
+            if (decay == 0 && !averages) continue;
+            for (int i = 0; i < size; i++) w[i] = w[i] - decay * w[i];
+        } else
+            step_block(p, size, w, g, mom1 + first, mom2 + first);
+        if (!is_zero) memset(g, 0, sizeof *g * (size_t)size);
+        if (averages) {
+            float *RESTRICT kept = averages + first;
+            for (int i = 0; i < size; i++) kept[i] = kept[i] - average_rest * (kept[i] - w[i]);
         }
-        if (averages) /* while the run is in the cache */
-            for (ptrdiff_t i = first; i < end; i++)
-                averages[i] = averages[i] - average_rest * (averages[i] - weights[i]);
     }
 }
 

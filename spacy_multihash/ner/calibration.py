@@ -3,7 +3,7 @@
 Probabilities are calibrated if, of all entities with a probability of about p, a share of p is
 right. A temperature divides scores before they become probabilities (Guo et al. 2017, "On
 calibration of modern neural networks"). It changes what a model predicts only if the model has a
-`threshold` or `decoder = "best"`.
+`threshold`.
 """
 
 import math
@@ -345,7 +345,7 @@ def calibrate(
 
     Of all entities with a probability of 0.8, about 80 % should be right. The temperature with the
     lowest log loss on a corpus is set in the pipeline and its config. The entities stay the same,
-    except with decoder = "best" or a threshold. Take a dev corpus, and not the training or test
+    except with a threshold. Take a dev corpus, and not the training or test
     corpus. The pipeline then puts the probabilities into doc.spans["entities"], unless it has
     another spans_key.
 

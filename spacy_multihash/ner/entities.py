@@ -35,7 +35,7 @@ def token_attributes(
     docs: Sequence[Doc], attrs: Sequence[int]
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Read A > 1 attributes of all tokens, (N, A) uint64, and the lengths of docs, (B,) int64."""
-    arrays = [doc.to_array(attrs) for doc in docs]
+    arrays = [doc.to_array([*attrs]) for doc in docs]
     lengths = numpy.array([*map(len, arrays)], dtype="int64")
     return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths
 

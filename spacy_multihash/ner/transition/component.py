@@ -39,7 +39,6 @@ from ..recognizer import (
     not_finite,
     warn_unheard,
 )
-from .best import find_best
 from .probabilities import (
     SpanProbabilities,
     entity_probabilities,
@@ -191,12 +190,12 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             return Prediction(none, self._recognizer().actions.labels, probabilities)
         recognizer = self._recognizer()
         inputs = recognizer.read(docs)
-        if settings.decoder == "greedy" and not asks:
+        if not asks:
             entities = inputs.find(recognizer.compiled)
             if entities is not None:
                 return Prediction(entities, recognizer.actions.labels)
-        batch = self._compute(docs, inputs, finite=asks or settings.decoder == "best")
-        entities = self._find(batch)
+        batch = self._compute(docs, inputs, finite=asks)
+        entities = find_entities(batch)
         if not asks:
             return Prediction(entities, batch.actions.labels)
         probabilities = span_probabilities(
@@ -228,7 +227,7 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
             return SpanScores([], lambda temperature: numpy.zeros(0))
         batch = self._compute(docs, self._recognizer().read(docs), finite=True)
         labels = batch.actions.labels
-        entities = self._find(batch) if keys is None else entities_at(docs, keys, labels)
+        entities = find_entities(batch) if keys is None else entities_at(docs, keys, labels)
         probabilities = partial(entity_probabilities, batch, entities)
         return SpanScores(entity_keys(docs, entities, labels), probabilities)
 
@@ -344,11 +343,6 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         """The labels of entities, in alphabetical order."""
         with self.label_lock:
             return tuple(sorted(self._actions().labels))
-
-    def _find(self, batch: Batch) -> Entities:
-        return (
-            find_best(batch, self.temperature) if self.decoder == "best" else find_entities(batch)
-        )
 
     def _compute(self, docs: list[Doc], inputs: "Inputs", *, finite: bool) -> Batch:
         """Compute what scores are made of.

@@ -13,7 +13,6 @@ from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from thinc.api import Config, Model
 
 from ...common.removed import accept_removed_settings
-from ...common.types import TransitionDecoder
 from ..recognizer import other_architecture
 from .settings import Settings
 
@@ -68,7 +67,6 @@ def make_batch_ner(
     beam_update_prob: float,
     state_dropout: float,
     spacy_gradient: bool,
-    decoder: TransitionDecoder,
     spans_key: Optional[str],
     candidates_above: Optional[float],
     temperature: float,
@@ -94,7 +92,6 @@ def make_batch_ner(
         scorer=scorer,
         state_dropout=state_dropout,
         spacy_gradient=spacy_gradient,
-        decoder=decoder,
         spans_key=spans_key,
         candidates_above=candidates_above,
         temperature=temperature,

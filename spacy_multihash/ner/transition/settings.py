@@ -1,17 +1,15 @@
 """The settings of `batch_ner`."""
 
 from dataclasses import dataclass
-from typing import Any, Optional, get_args
+from typing import Any, Optional
 
 from ...common.checks import (
-    check_choice,
     check_flag,
     check_share,
     check_string,
     is_number,
     setting_error,
 )
-from ...common.types import TransitionDecoder
 from ..recognizer import check_temperature
 
 
@@ -23,8 +21,6 @@ class Settings:
         effect on a model without `upper`.
     spacy_gradient (bool): Whether to compute the gradient as spaCy does, including its error: for
         missing features, it takes the last token of the batch.
-    decoder (str): "greedy" takes the best action of each state, as spaCy's ner does. "best" takes
-        the most probable sequence of actions.
     spans_key (Optional[str]): Where in doc.spans to put the entities as well, with their
         probabilities in `attrs["scores"]`, (number of entities,) float32. A probability is the
         share of all sequences of actions that have the entity. Entities that the doc had before
@@ -32,13 +28,11 @@ class Settings:
         there.
     candidates_above (Optional[float]): Also put other possible entities into doc.spans[spans_key],
         if their probability is at least this. Null adds none.
-    temperature (float): Divides the scores before they become probabilities. It changes
-        probabilities and "best", but not "greedy".
+    temperature (float): Divides the scores before they become probabilities. It changes no entity.
     """
 
     state_dropout: float = 0.1
     spacy_gradient: bool = False
-    decoder: TransitionDecoder = "greedy"
     spans_key: Optional[str] = None
     candidates_above: Optional[float] = None
     temperature: float = 1.0
@@ -48,7 +42,6 @@ class Settings:
         where = f'Component "{component.name}"'
         check_share(where, "state_dropout", self.state_dropout)
         check_flag(where, "spacy_gradient", self.spacy_gradient)
-        check_choice(where, "decoder", self.decoder, get_args(TransitionDecoder))
         check_string(where, "spans_key", self.spans_key)
         check_temperature(where, self.temperature)
         above = self.candidates_above
@@ -69,13 +62,11 @@ class Settings:
 
         Raises ValueError otherwise.
         """
-        for name, default in (("decoder", "greedy"), ("spans_key", None)):
-            value = getattr(self, name)
-            if value != default:
-                raise ValueError(
-                    f'Component "{component}": {name} = "{value}" has no effect with beam_width = '
-                    f"{beam_width}. {without_beam(component)}, or set {name} to its default."
-                )
+        if self.spans_key is not None:
+            raise ValueError(
+                f'Component "{component}": spans_key = "{self.spans_key}" has no effect with '
+                f"beam_width = {beam_width}. {without_beam(component)}, or set spans_key = null."
+            )
 
 
 def without_beam(component: str) -> str:

@@ -20,6 +20,7 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import ConfigValidationError, fix_random_seed
 
+from spacy_multihash.common.removed import REMOVED
 from spacy_multihash.ner.transition.component import Settings
 from tests.helpers.corpora import SENTENCES
 from tests.helpers.spacy_pipelines import CNN, LISTENER, TEXTS, TOK2VEC
@@ -62,7 +63,7 @@ def as_other(nlp: Language) -> Language:
         settings["factory"] = "batch_ner"
     else:
         settings["factory"] = "ner"
-        for name in (*Settings.__dataclass_fields__, "confidence"):
+        for name in (*Settings.__dataclass_fields__, *REMOVED["batch_ner"]):
             settings.pop(name, None)
         for name in ("beam_width", "beam_density", "beam_update_prob"):
             settings.pop(name)
@@ -107,7 +108,7 @@ def test_default_settings_are_those_of_ner_and_ours() -> None:
     theirs.pop("factory")
     of_beams = {"beam_width": 1, "beam_density": 0.0, "beam_update_prob": 0.0}
     assert of_beams.items() <= ours.items()
-    added = {*Settings.__dataclass_fields__, "confidence"}
+    added = {*Settings.__dataclass_fields__, *REMOVED["batch_ner"]}
     assert {name for name in ours if name not in theirs} == added
     same = set(theirs) - {"beam_width", "beam_density", "beam_update_prob"}
     assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}

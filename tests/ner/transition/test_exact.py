@@ -48,12 +48,9 @@ def entities_of(doc: Doc) -> list[Entity]:
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
 
 
-@pytest.mark.parametrize("decoder", ["greedy", "best"])
 @pytest.mark.parametrize("temperature", [0.5, 1.0])
-def test_entities_get_their_probabilities_also_when_they_are_saved(
-    decoder: str, temperature: float
-) -> None:
-    ner = build(decoder=decoder, temperature=temperature)
+def test_entities_get_their_probabilities_also_when_they_are_saved(temperature: float) -> None:
+    ner = build(temperature=temperature)
     docs = annotated(ner)
     assert sum(len(doc.ents) for doc in docs) > 2
     for doc, sums in zip(docs, sums_of(ner, temperature), strict=True):
@@ -107,9 +104,8 @@ def test_a_doc_without_tokens_alone_has_no_spans() -> None:
     assert scored(doc) == {} and doc.spans["found"].attrs["left_out"] == 0
 
 
-@pytest.mark.parametrize("decoder", ["greedy", "best"])
-def test_probabilities_are_asked_for_at_any_temperature(decoder: str) -> None:
-    ner = build(decoder=decoder)
+def test_probabilities_are_asked_for_at_any_temperature() -> None:
+    ner = build()
     asked = ner.score_spans(docs_of(ner))
     keys = [entities_of(doc) for doc in annotated(ner)]
     assert asked.keys == [(i, key) for i, of_doc in enumerate(keys) for key in of_doc]

@@ -68,14 +68,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: ask("predict", beam_width=4, spans_key="found"),
         'spans_key = "found" has no effect with beam_width = 4',
     ),
-    (
-        lambda: ask("predict", beam_width=4, decoder="best"),
-        'decoder = "best" has no effect with beam_width = 4',
-    ),
     (lambda: ask("predict", spoil=NAN_W, spans_key="found"), NOT_FINITE),
-    (lambda: ask("predict", spoil=INF_PAD, decoder="best"), NOT_FINITE),
+    (lambda: ask("predict", spoil=INF_PAD, spans_key="found"), NOT_FINITE),
     (lambda: ask("score_spans", spoil=INF_UPPER), NOT_FINITE),
-    (lambda: ask("score_spans", spoil=NAN_B, decoder="best"), NOT_FINITE),
+    (lambda: ask("score_spans", spoil=NAN_B), NOT_FINITE),
 ]
 
 
