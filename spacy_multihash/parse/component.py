@@ -13,7 +13,7 @@ from thinc.api import Model
 from ..compute.array_ops import ArrayOps
 from ..compute.ops import operations
 from ..compute.plans import Plan, Reading
-from ..ner.docs import token_attributes
+from ..ner.entities import token_attributes
 from ..ner.recognizer import check_loss, warn_unheard
 from ..ner.transition.states import Vectors, vectors_of, weights_of
 from .actions import NUM_FEATURES, read_actions

@@ -236,7 +236,7 @@ def test_columns_of_any_kind(draw: Draw) -> None:
     given = draw.floats(U, draw.one(1, 7)) if draw.one(0, 1) else None
     width += 0 if given is None else given.shape[1]
     ids = numpy.stack(singles, axis=1) if singles else numpy.zeros((U, 0), dtype="uint64")
-    mix = draw_layer(draw, width, nO, window=0, residual=False, relu=False)
+    mix = draw_layer(draw, width, nO)
 
     def compute() -> list[Any]:
         ops = operations(OPS)
