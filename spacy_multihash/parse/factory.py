@@ -9,46 +9,19 @@ from typing import Callable, Optional
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
-from thinc.api import Config, Model
+from thinc.api import Model
 
-from ..ner.recognizer import other_architecture
-
-DEFAULT_CONFIG = """
-[batch_parser]
-moves = null
-update_with_oracle_cut_size = 100
-learn_tokens = false
-min_action_freq = 30
-scorer = {"@scorers":"spacy.parser_scorer.v1"}
-beam_width = 1
-beam_density = 0.0
-beam_update_prob = 0.0
-
-[batch_parser.model]
-@architectures = "spacy.TransitionBasedParser.v2"
-state_type = "parser"
-extra_state_tokens = false
-hidden_width = 64
-maxout_pieces = 2
-use_upper = true
-nO = null
-
-[batch_parser.model.tok2vec]
-@architectures = "spacy.HashEmbedCNN.v2"
-pretrained_vectors = null
-width = 96
-depth = 4
-embed_size = 2000
-window_size = 1
-maxout_pieces = 3
-subword_features = true
-"""
+from ..ner.transition.factory import check_architecture, default_config
 
 
 @Language.factory(
     "batch_parser",
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
-    default_config=Config().from_str(DEFAULT_CONFIG)["batch_parser"],
+    default_config={
+        **default_config("parser", "spacy.parser_scorer.v1"),
+        "learn_tokens": False,
+        "min_action_freq": 30,
+    },
     default_score_weights={
         "dep_uas": 0.5,
         "dep_las": 0.5,
@@ -84,8 +57,7 @@ def make_batch_parser(
     """
     from .component import BatchDependencyParser
 
-    if "has_upper" not in model.attrs:
-        raise other_architecture(name, "spacy.TransitionBasedParser.v2", model.name)
+    check_architecture(name, model)
     return BatchDependencyParser(
         nlp.vocab,
         model,

@@ -5,7 +5,7 @@ only imported when it's used.
 """
 
 from dataclasses import asdict
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
@@ -16,26 +16,22 @@ from ...common.removed import accept_removed_settings
 from ..recognizer import other_architecture
 from .settings import Settings
 
-DEFAULT_CONFIG = """
-[batch_ner]
+ARCHITECTURE = "spacy.TransitionBasedParser.v2"
+_DEFAULT = """
 moves = null
 update_with_oracle_cut_size = 100
-incorrect_spans_key = null
-scorer = {"@scorers":"spacy.ner_scorer.v1"}
 beam_width = 1
 beam_density = 0.0
 beam_update_prob = 0.0
 
-[batch_ner.model]
-@architectures = "spacy.TransitionBasedParser.v2"
-state_type = "ner"
+[pipe.model]
 extra_state_tokens = false
 hidden_width = 64
 maxout_pieces = 2
 use_upper = true
 nO = null
 
-[batch_ner.model.tok2vec]
+[pipe.model.tok2vec]
 @architectures = "spacy.HashEmbedCNN.v2"
 pretrained_vectors = null
 width = 96
@@ -47,10 +43,27 @@ subword_features = true
 """
 
 
+def default_config(state_type: str, scorer: str) -> dict[str, Any]:
+    """Make the settings that spaCy's ner and parser share, with their defaults there."""
+    config: dict[str, Any] = Config().from_str(f"[pipe]{_DEFAULT}")["pipe"]
+    model = {"@architectures": ARCHITECTURE, "state_type": state_type, **config["model"]}
+    return {**config, "model": model, "scorer": {"@scorers": scorer}}
+
+
+def check_architecture(name: str, model: Model) -> None:
+    """Raise ValueError for a model of another architecture."""
+    if "has_upper" not in model.attrs:
+        raise other_architecture(name, ARCHITECTURE, model.name)
+
+
 @Language.factory(
     "batch_ner",
     assigns=["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"],
-    default_config={**Config().from_str(DEFAULT_CONFIG)["batch_ner"], **asdict(Settings())},
+    default_config={
+        **default_config("ner", "spacy.ner_scorer.v1"),
+        "incorrect_spans_key": None,
+        **asdict(Settings()),
+    },
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
 @accept_removed_settings("batch_ner")
@@ -77,8 +90,7 @@ def make_batch_ner(
     """
     from .component import BatchEntityRecognizer
 
-    if "has_upper" not in model.attrs:
-        raise other_architecture(name, "spacy.TransitionBasedParser.v2", model.name)
+    check_architecture(name, model)
     return BatchEntityRecognizer(
         nlp.vocab,
         model,
