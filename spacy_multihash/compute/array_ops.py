@@ -243,7 +243,8 @@ class ArrayOps(Ops):
                 found = self.xp.asarray(numpy.ascontiguousarray(symbols), dtype="uint64")
                 sums += self._sums_of(column, found, ends)
             vectors = [self.gather_sum(*of) for of in sums]
-        return self.xp.hstack(vectors if given is None else [*vectors, given])
+        vectors += [] if given is None else [given]
+        return vectors[0] if len(vectors) == 1 else self.xp.hstack(vectors)
 
     def _sums_of(
         self, column: ColumnTable, symbols: Array, ends: Optional[numpy.ndarray]
