@@ -254,12 +254,7 @@ class _Writer:
         if part is NER:
             for key, default in NER_SETTINGS.items():
                 value = section.get(key, default)
-                if value == default:
-                    continue
-                if key == "decoder":
-                    why = "spaCy's ner decodes greedily, and finds other entities"
-                    self.refuse(path, f'{key} = "{value}"', why)
-                else:
+                if value != default:
                     self.lose(path, f"{key} = {value}", _LOST[key])
         self._note((*path, FACTORY_PATH), part.factory, factory)
         kept = {key: value for key, value in section.items() if key in known}

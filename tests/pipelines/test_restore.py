@@ -369,7 +369,6 @@ REFUSED: list[tuple[Settings, str]] = [
     ({"ner": batch_ner({**OURS, "encode": DILATED})}, "no dilated convolutions"),
     ({"ner": batch_ner(embedded({**HASHES, "num_hashes": 2}))}, r"num_hashes = \[2, 2, 2\]"),
     ({"ner": batch_ner(embedded({**HASHES, "attrs": ["NORM", "LOWER{3,5}", "SHAPE"]}))}, "LOWER"),
-    ({"ner": batch_ner(decoder="best")}, r'decoder = "best"\): .* greedily'),
     ({"textcat": {"factory": "textcat", "model": {**TEXTCAT}}}, "n-grams"),
     ({"tagger": tagger({"@architectures": "spacy_multihash_tests.Hidden.v1"})}, "is built"),
 ]
