@@ -219,6 +219,33 @@ def new_texts_cli(
     msg.good(f"Added {number} runs to {results / RESULTS}")
 
 
+@app.command("estimate")
+def estimate_cli(
+    assets: Annotated[Path, typer.Argument(help="Folder of the published files")],
+    models: Annotated[Path, typer.Option(help="Folder of the trained models")] = OWN / "estimate",
+    minutes: Annotated[float, typer.Option(help="The time in which runs are started")] = 1e6,
+    results: Results = RESULTS,
+) -> None:
+    """Compare scores estimated without gold with the truth. It can be interrupted."""
+    from experiments.estimate import RESULTS, run_all
+
+    number = run_all(assets, models, results / RESULTS, minutes)
+    msg.good(f"Added {number} rows to {results / RESULTS}")
+
+
+@app.command("annotate")
+def annotate_cli(
+    assets: Annotated[Path, typer.Argument(help="Folder of the published files")],
+    minutes: Annotated[float, typer.Option(help="The time in which simulations are started")] = 1e6,
+    results: Results = RESULTS,
+) -> None:
+    """Simulate annotation in rounds: texts chosen by estimate --next, against random ones."""
+    from experiments.annotate import RESULTS, run_all
+
+    number = run_all(assets, results / RESULTS, minutes)
+    msg.good(f"Added {number} simulations to {results / RESULTS}")
+
+
 @app.command("collate")
 def collate_cli(results: Results = RESULTS, docs: Path = Path("docs")) -> None:
     """Make the tables of results/tables and the figures of docs/figures from results/.

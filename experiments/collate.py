@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from experiments import annotate, estimate
 from experiments.answers import TABLES as TABLES_OF_DOCS
 from experiments.answers import forest, render_answers
 from experiments.choice import render_choice
@@ -30,7 +31,10 @@ def collate(results: Path, docs: Path) -> list[Path]:
     answers = ("answers", "Answers", render_answers(runs))
     choice = ("choice", "Settings on corpora that didn't choose them", render_choice(runs))
     new_texts = ("new-texts", "The score of fit, and new texts", render_new_texts(results))
-    for name, title, body in (answers, choice, new_texts, *all_tables(results, runs)):
+    estimates = ("estimate", "Scores estimated without gold", estimate.render_estimate(results))
+    rounds = ("annotate", "Texts to annotate next", annotate.render_annotate(results))
+    made = (answers, choice, new_texts, estimates, rounds)
+    for name, title, body in (*made, *all_tables(results, runs)):
         legend = f"{LEGEND}\n\n" if name in TABLES else ""
         beside = body.replace(f"]({TABLES_OF_DOCS}/", "](")  # links of pages in docs
         content = f"{MADE}\n\n# {title}\n\n{legend}{beside}\n"
@@ -48,6 +52,10 @@ def collate(results: Path, docs: Path) -> list[Path]:
     if overview is not None:
         files[docs / "figures" / "overview.svg"] = draw_overview(overview)
         files[docs / "figures" / "overview-dark.svg"] = draw_overview(overview, dark=True)
+    if (results / estimate.RESULTS).is_file():
+        files[docs / "figures" / "estimate.svg"] = estimate.draw_estimate(results)
+    if (results / annotate.RESULTS).is_file():
+        files[docs / "figures" / "annotate.svg"] = annotate.draw_annotate(results)
     changed = [p for p, data in files.items() if not p.is_file() or p.read_bytes() != data]
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,6 @@ is trained on its train part and scored on its test part, and then on the corpus
 """
 
 import csv
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from functools import cache, lru_cache, partial
@@ -19,9 +17,9 @@ from time import monotonic
 from typing import get_type_hints
 
 import spacy
+from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
-from spacy.util import load_config
 from wasabi import msg
 
 from experiments.corpora.convert import DATASETS, SPLIT_SEED, read_records
@@ -35,6 +33,7 @@ from spacy_multihash.corpus.statistics import find_repeats
 from spacy_multihash.training.loop import train
 from spacy_multihash.training.options import Options
 from spacy_multihash.training.scores import count_docs, score_folds, score_predicted
+from spacy_multihash.training.settings import init_config
 from spacy_multihash.training.splits import Split, split_docs, split_folds
 
 CHOSEN_ON = ("conll-es", "conll-nl-sentences", "gum", "anem")
@@ -144,33 +143,33 @@ def run(key: Key, assets: Path) -> list[Row]:
 
 def fitted(lang: str, split: Mapping[str, Sequence[Doc]]) -> Predict:
     """Train a pipeline with `fit`'s settings, and return what makes predicted examples."""
+    nlp = train_pipeline(lang, split)
+
+    return partial(predict_gold, nlp)
+
+
+def predict_gold(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
+    """Predict the entities of gold docs, by their tokens."""
+    examples = []
+    for doc in docs:
+        words = [token.text for token in doc]
+        gold = Doc(nlp.vocab, words=words, ents=_tags(doc), sent_starts=_starts(doc))
+        examples.append(Example(Doc(nlp.vocab, words=words), gold))
+    predict(nlp, examples)
+    return examples
+
+
+def train_pipeline(lang: str, split: Mapping[str, Sequence[Doc]], **training: int) -> Language:
+    """Train a pipeline on the docs of train and dev, with `fit`'s settings but those given."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         write_corpora(folder, {key: DocBin(docs=split[key]) for key in ("train", "dev")})
-        command = "spacy multihash init-config ner my.cfg --train train.spacy --dev dev.spacy"
-        done = subprocess.run(
-            [sys.executable, "-m", *command.split(), "--lang", lang],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode:
-            raise ValueError(done.stderr)
-        paths = {f"paths.{key}": str(folder / f"{key}.spacy") for key in ("train", "dev")}
-        config = load_config(folder / "my.cfg", overrides=paths, interpolate=False)
+        paths = {key: folder / f"{key}.spacy" for key in ("train", "dev")}
+        config = init_config("ner", lang, train=paths["train"], dev=paths["dev"]).config
+        config["paths"].update({key: str(path) for key, path in paths.items()})
+        config["training"].update(training)
         train(config, folder / "model")
-        nlp = spacy.load(folder / "model")
-
-    def predict_docs(docs: Sequence[Doc]) -> list[Example]:
-        examples = []
-        for doc in docs:
-            words = [token.text for token in doc]
-            gold = Doc(nlp.vocab, words=words, ents=_tags(doc), sent_starts=_starts(doc))
-            examples.append(Example(Doc(nlp.vocab, words=words), gold))
-        predict(nlp, examples)
-        return examples
-
-    return predict_docs
+        return spacy.load(folder / "model")
 
 
 def crf(_lang: str, split: Mapping[str, Sequence[Doc]]) -> Predict:

@@ -44,6 +44,7 @@ _NAMES = {
     "inspection.show": ["Shown", "show"],
     "inspection.tables": ["InspectedTables", "inspect_tables", "model_size"],
     "ner.calibration": ["Calibration", "calibrate"],
+    "ner.estimate": ["Estimate", "estimate", "next_texts"],
     "ner.tagger.architectures": ["build_token_tagger_v1"],
     "ner.tagger.component": ["EntityTagger"],
     "ner.transition.component": ["BatchEntityRecognizer"],

@@ -45,6 +45,9 @@ from .inspection.tables import inspect_tables as inspect_tables
 from .inspection.tables import model_size as model_size
 from .ner.calibration import Calibration as Calibration
 from .ner.calibration import calibrate as calibrate
+from .ner.estimate import Estimate as Estimate
+from .ner.estimate import estimate as estimate
+from .ner.estimate import next_texts as next_texts
 from .ner.tagger.architectures import build_token_tagger_v1 as build_token_tagger_v1
 from .ner.tagger.component import EntityTagger as EntityTagger
 from .ner.transition.component import BatchEntityRecognizer as BatchEntityRecognizer

@@ -29,7 +29,7 @@ PAGES = {
 REFERENCE = runpy.run_path(str(ROOT / "docs" / "site" / "reference.py"))
 FILES = [*PAGES.values(), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 # Pages that go on in the folder of another one.
-AFTER = {"find-mistakes": "first-model"}
+AFTER = dict.fromkeys(("find-mistakes", "estimate"), "first-model")
 # A pipeline in the place of a package, and what else takes too long or needs other machines.
 STAND_IN = "english"
 SIZES = {"train": 100, "dev": 30, "test": 30}

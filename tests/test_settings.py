@@ -127,6 +127,7 @@ SETTINGS: dict[str, dict[str, Values]] = {
         "model": PART,
         "decoder": choice(None, "greedy", "constrained", "crf"),
         "spans_key": NAME,
+        "candidates_above": number([0.001, 1, 1.0], 0, 1.5).or_none(),
         "threshold": number([0, 0.5, 1], -0.5, 1.5),
         "temperature": POSITIVE,
         "scorer": Values([None], [4, "x"]),
@@ -180,7 +181,7 @@ OTHERS: dict[str, dict[str, Any]] = {
     "TextCatHashEmbed": {"exclusive_classes": True, "width": 4, "importance_rows": 9},
     "TokenTagger": {"tok2vec": Part(TOK2VEC)},
     "batch_ner": {"spans_key": "found"},
-    "tagger_ner": {"model": tagger()},
+    "tagger_ner": {"model": tagger(), "spans_key": "found"},
 }
 OTHERS["MultiHashEmbed"] = {**OTHERS["MultiEmbed"], "rows": [4, 4]}
 OTHERS["MultiWeightedHashEmbed"] = {**OTHERS["MultiHashEmbed"], "importance_rows": [9, 9]}
@@ -227,6 +228,7 @@ TOGETHER: list[tuple[str, dict[str, Any], Optional[str], str]] = [
     ),
     ("TokenTagger", {"tok2vec": Part(LISTENER)}, None, ""),
     ("batch_ner", {"candidates_above": 0.5, "spans_key": None}, "candidates_above", "0.5"),
+    ("tagger_ner", {"candidates_above": 0.5, "spans_key": None}, "candidates_above", "0.5"),
     ("tagger_ner", {"model": tagger(LISTENER), "decoder": "crf"}, None, ""),
     ("tagger_ner", {"model": tagger(learn_transitions=False), "decoder": "crf"}, "decoder", "crf"),
     ("tagger_ner", {"model": OTHER_MODEL}, "model", ""),

@@ -151,3 +151,15 @@ def test_prepare_static_vectors() -> None:
     small = multihash.prune_vectors("short", Path("small"), words=WORDS[:20])
     assert (small.vectors, small.width) == (20, 6)
     assert loaded(Path("small"), WORDS[:20]).shape == (20, 6)
+
+
+def test_ask_how_good_it_is_on_new_texts_and_what_to_annotate() -> None:
+    multihash.calibrate("model", "dev.spacy", "calibrated")
+    texts = [TEXT, "Oslo likes rain .", "Emil left New York .", "They met ."]
+    found = multihash.estimate("calibrated", texts)
+    print(found)  # expected precision, recall and F1, with intervals, in all and by label
+    assert found.f1 is not None and 0.2 < found.f1 < 0.95  # a quarter of what it finds is wrong
+    low, high = found.overall.intervals["f1"]
+    assert low < found.f1 < high
+    first, second = multihash.next_texts("calibrated", texts, 2)
+    assert first.expected_mistakes > 0 and first.doc.text != second.doc.text

@@ -8,7 +8,8 @@ import typer
 
 from ..common.files import write_bytes
 from ..common.outputs import check_file_output
-from ..inspection.errors import SURE, Tool, errors
+from ..corpus.export import Tool
+from ..inspection.errors import SURE, errors
 from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
 
 
@@ -47,7 +48,7 @@ def errors_cli(
     lists likely mistakes of the annotation first.
 
     --export prints a line for each doc with mistakes, with its gold entities, to fix them in
-    Prodigy or doccano. convert reads the exports of both.
+    Prodigy, doccano or Label Studio. convert reads the exports of all three.
     """
     check_file_output(output, "--output", model, data, train, code, force=force)
     done = errors(

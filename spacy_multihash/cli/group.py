@@ -26,6 +26,7 @@ COMMANDS = {
     "convert": "Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.",
     "corpus-stats": "Count documents, entities and attributes of a corpus.",
     "errors": "Show the mistakes of a pipeline on a corpus, the most confident ones first.",
+    "estimate": "Estimate precision, recall and F1 on texts that nobody has annotated.",
     "evaluate": "Score an entity recognizer on seen and unseen entities.",
     "explain": "Show what made a pipeline predict an entity, or a text's label.",
     "fit": "Train a pipeline on your own corpus, and report how good it is.",

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -26,16 +26,16 @@ from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
 from ..common.templates import in_notebook, render
-from ..corpus.annotation import ANSWER
 from ..corpus.evaluation import check_annotated, predict
+from ..corpus.export import Tool, gold_record
 from ..corpus.read import Data, examples_of
 from ..corpus.spans import Entity, Kind, Match, match
 from ..ner.entities import annotate_before, score_spans
+from ..ner.estimate import gives_probabilities
 from .explain import Key, explain_entity, prepare
 from .mistakes import SUSPECT, Cell, Confusion, Group, Mistake, shaded
 from .similar import TrainingEntities, Words
 
-Tool = Literal["prodigy", "doccano"]
 KINDS: Mapping[Kind, str] = {
     "label": "Another label",
     "cut": "Other boundaries",
@@ -148,15 +148,15 @@ class Errors(Result):
     def records(self, tool: Tool) -> Iterator[dict[str, Any]]:
         """Yield a record for each doc with mistakes, with its gold entities, to fix them.
 
-        Docs with the most confident mistakes come first. `convert` reads the exports of both tools.
+        Docs with the most confident mistakes come first. `convert` reads the exports of the tools.
 
-        tool (Tool): "prodigy" writes entities as "spans", and "doccano" as "label".
+        tool (Tool): "prodigy", "doccano" or "labelstudio".
         """
         by_doc: dict[int, list[str]] = defaultdict(list)
         for mistake in self.mistakes:
             by_doc[mistake.doc].append(str(mistake))
         for number, mistakes in by_doc.items():
-            yield _record(self.docs[number], number, mistakes, tool)
+            yield gold_record(self.docs[number], tool, {"doc": number, "mistakes": mistakes})
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts and the mistakes."""
@@ -306,7 +306,7 @@ def _ask(
     for mistake in mistakes:
         entities[mistake.doc] += mistake.sides.values()
     answers: dict[tuple[int, Entity], _Answer] = {}
-    for name in (name for name, pipe in nlp.pipeline if _gives_probabilities(pipe)):
+    for name in (name for name, pipe in nlp.pipeline if gives_probabilities(pipe)):
         labels = set(nlp.get_pipe(name).labels)  # type: ignore[attr-defined]
         for numbers in minibatch(sorted(entities), _DOC_BATCH):
             examples = list(examples_of(nlp, [docs[number] for number in numbers]))
@@ -346,11 +346,6 @@ def _add_probabilities(mistake: Mistake, answers: Mapping[tuple[int, Entity], _A
         mistake.confidence = 1 - mistake.entity.probability
 
 
-def _gives_probabilities(pipe: object) -> bool:
-    """Return whether a component is a batch_ner without a beam, or a tagger_ner."""
-    return hasattr(pipe, "score_spans") and getattr(pipe, "cfg", {}).get("beam_width", 1) == 1
-
-
 def _aligned(example: Example, entity: Entity) -> Optional[Key]:
     """Find an entity of the gold doc in the predicted doc, or return None."""
     span = example.reference[entity.start : entity.end]
@@ -387,35 +382,3 @@ def _contradicts(training: TrainingEntities, mistake: Mistake, doc: Doc) -> bool
 
 def _words(doc: Doc, entity: Entity) -> Words:
     return tuple(token.text for token in doc[entity.start : entity.end])
-
-
-def _record(doc: Doc, number: int, mistakes: list[str], tool: Tool) -> dict[str, Any]:
-    if tool == "doccano":
-        label = [[ent.start_char, ent.end_char, ent.label_] for ent in doc.ents]
-        return {"text": doc.text, "label": label, "doc": number, "mistakes": mistakes}
-    tokens = [
-        {
-            "text": t.text,
-            "start": t.idx,
-            "end": t.idx + len(t),
-            "id": t.i,
-            "ws": bool(t.whitespace_),
-        }
-        for t in doc
-    ]
-    spans = [
-        {
-            **{"start": ent.start_char, "end": ent.end_char, "label": ent.label_},
-            **{"token_start": ent.start, "token_end": ent.end - 1},
-        }
-        for ent in doc.ents
-    ]
-    # Prodigy's own way to say that something is unknown, which convert reads as missing.
-    spans += [
-        {"start": t.idx, "end": t.idx + len(t), "label": "missing", ANSWER: "ignore"}
-        | {"token_start": t.i, "token_end": t.i}
-        for t in doc
-        if not t.ent_iob
-    ]
-    meta = {"doc": number, "mistakes": "; ".join(mistakes)}
-    return {"text": doc.text, "tokens": tokens, "spans": spans, "meta": meta}

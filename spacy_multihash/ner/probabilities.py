@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -19,11 +19,23 @@ from .recognizer import WithSettings
 # An entity of a doc: its first character, the character after its last, and its label.
 Place = tuple[int, int, str]
 
-# The key in doc.spans for probabilities, if a recognizer's config has none.
-_SPANS_KEY = "spacy_multihash_show_{}"
+# The key in doc.spans for probabilities, if a recognizer's config has none: this and its name.
+_OWN_KEYS = "spacy_multihash_show_"
 # The keys in doc.user_data for the notes, while the pipeline runs.
 _BEFORE, _KNOWN = "spacy_multihash_before", "spacy_multihash_probabilities"
+_EXPECTED = "spacy_multihash_expected"
 _NOTES = "spacy_multihash_notes"
+
+
+class Noted(NamedTuple):
+    """What recognizers noted for a doc.
+
+    probabilities (dict[Place, float]): The probabilities of entities, and of other candidates.
+    expected (dict[str, float]): The expected number of entities of each label, predicted or not.
+    """
+
+    probabilities: dict[Place, float]
+    expected: dict[str, float]
 
 
 def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> None:
@@ -40,8 +52,16 @@ def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> No
 
 
 @contextmanager
-def asking_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> Iterator[bool]:
+def asking_probabilities(
+    nlp: Language,
+    *,
+    threshold: Optional[float] = None,
+    candidates_above: Optional[float] = None,
+) -> Iterator[bool]:
     """Make components give probabilities as long as the context is open; see ask_probabilities.
+
+    candidates_above (Optional[float]): The least probability of further candidates. None keeps the
+        components' own settings.
 
     Yields whether any component gives them.
     """
@@ -49,10 +69,13 @@ def asking_probabilities(nlp: Language, *, threshold: Optional[float] = None) ->
     settings = [
         (pipe, name, getattr(pipe, name))
         for _, pipe in nlp.pipeline
-        for name in ("spans_key", "threshold")
+        for name in ("candidates_above", "spans_key", "threshold")
         if hasattr(pipe, name)
     ]
     ask_probabilities(nlp, threshold=threshold)
+    for _, pipe in nlp.pipeline if candidates_above is not None else ():
+        if getattr(pipe, "spans_key", None) is not None:
+            setattr(pipe, "candidates_above", candidates_above)  # noqa: B010 (of both recognizers)
     try:
         yield any(name.startswith(_KNOWN) for name in nlp.component_names)
     finally:
@@ -69,16 +92,22 @@ def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
     if pipe.cfg.get("beam_width", 1) != 1:
         return None  # a beam has no probabilities, and raises if asked for them
     if pipe.spans_key is None:
-        pipe.spans_key = _SPANS_KEY.format(name)
+        pipe.spans_key = f"{_OWN_KEYS}{name}"
     if hasattr(pipe, "threshold") and threshold is not None:
         pipe.threshold = threshold
     return pipe.spans_key
 
 
+def notes_of(doc: Doc) -> Noted:
+    """Remove and return what was noted for a doc."""
+    noted = doc.user_data.pop(_KNOWN, [])
+    probabilities = {(start, end, label): score for start, end, label, score in noted}
+    return Noted(probabilities, doc.user_data.pop(_EXPECTED, {}))
+
+
 def probabilities_of(doc: Doc) -> dict[Place, float]:
     """Remove and return the probabilities that were noted for a doc."""
-    noted = doc.user_data.pop(_KNOWN, [])
-    return {(start, end, label): score for start, end, label, score in noted}
+    return notes_of(doc).probabilities
 
 
 @Language.factory(_NOTES)
@@ -98,9 +127,15 @@ def _note_entities(doc: Doc) -> Doc:
 def _note_probabilities(spans_key: str, doc: Doc) -> Doc:
     before, known = doc.user_data.pop(_BEFORE), doc.user_data.setdefault(_KNOWN, [])
     group = doc.spans[spans_key] if spans_key in doc.spans else ()
-    scores = group.attrs.get("scores", []) if group else []
+    attrs = doc.spans[spans_key].attrs if spans_key in doc.spans else {}
+    scores = attrs.get("scores", [])
     for span, score in zip(group, scores, strict=False):
         place = [span.start_char, span.end_char, span.label_]
         if not math.isnan(score) and place not in before:
             known.append([*place, float(score)])
+    expected = doc.user_data.setdefault(_EXPECTED, {})
+    for label, number in attrs.get("expected", {}).items():
+        expected[label] = expected.get(label, 0.0) + number
+    if spans_key.startswith(_OWN_KEYS) and spans_key in doc.spans:
+        del doc.spans[spans_key]
     return doc

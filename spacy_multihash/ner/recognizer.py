@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from functools import cache, wraps
 from threading import RLock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Optional
 
 from spacy.errors import Errors
 from spacy.pipeline.tok2vec import Tok2VecListener
@@ -107,6 +107,22 @@ def check_temperature(where: str, temperature: object) -> None:
     """
     if not (is_number(temperature) and 0 < temperature < math.inf):
         raise setting_error(where, "temperature", "a number above 0", temperature)
+
+
+def check_candidates(where: str, above: object, spans_key: Optional[str]) -> None:
+    """Raise ValueError if candidates_above isn't a probability, or has no effect.
+
+    where (str): The component, for the message.
+    """
+    if above is None:
+        return
+    if not (is_number(above) and 0 < above <= 1):
+        raise setting_error(where, "candidates_above", "a probability above 0, or null", above)
+    if spans_key is None:
+        raise ValueError(
+            f"{where}: candidates_above = {above} has no effect without spans_key, which says "
+            "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
+        )
 
 
 def are_finite(arrays: Iterable[Array]) -> bool:

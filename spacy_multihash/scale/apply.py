@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
+from math import fsum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Optional, Union
 
@@ -33,7 +34,14 @@ from ..common.progress import Progress, no_progress
 from ..common.result import Result
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, list_shards, read_bare_shard
 from ..corpus.texts import write_json_lines
-from ..ner.probabilities import ask_probabilities, probabilities_of
+from ..ner.estimate import (
+    Counted,
+    Expected,
+    expected_scores,
+    labels_of,
+    saved_by_calibration,
+)
+from ..ner.probabilities import Noted, ask_probabilities, notes_of
 from .pool import open_workers
 from .source import Source, folder_of, source_of
 from .workers import ItemError
@@ -59,12 +67,28 @@ class Shard(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """The numbers of docs, tokens and entities that were written, and of skipped texts."""
+    """The numbers of docs, tokens and entities that were written, and of skipped texts.
+
+    scored (int): Entities with a probability, if the pipeline is calibrated.
+    right, true (float): How many of them are expected to be right, and how many entities there are,
+        predicted or not, before what calibration left over is corrected.
+    """
 
     docs: int = 0
     tokens: int = 0
     entities: int = 0
     skipped: int = 0
+    scored: int = 0
+    right: float = 0.0
+    true: float = 0.0
+
+    @classmethod
+    def total(cls, counts: Iterable["Counts"]) -> "Counts":
+        """Add counts, so that the sums don't depend on their order."""
+        every = list(counts)
+        columns = zip(*(c[:-2] for c in every), strict=True)
+        whole = dict(zip(cls._fields, map(sum, columns), strict=False))
+        return cls(**whole, right=fsum(c.right for c in every), true=fsum(c.true for c in every))
 
 
 @dataclass(frozen=True)
@@ -77,6 +101,8 @@ class Applied(Result):
     counts (Counts): What was written now.
     failed (Mapping[str, str]): The shards that failed, and why.
     ignored (Mapping[str, int]): The number of files that aren't shards, by suffix.
+    expected (Optional[Expected]): The expected scores of what was written now. None if the pipeline
+        isn't calibrated.
     """
 
     output: Path
@@ -85,6 +111,7 @@ class Applied(Result):
     counts: Counts
     failed: Mapping[str, str]
     ignored: Mapping[str, int]
+    expected: Optional[Expected] = None
 
     def notes(self) -> Iterator[str]:
         """What was written, skipped and ignored, and what failed."""
@@ -101,6 +128,13 @@ class Applied(Result):
             yield (
                 f"Wrote {written:,} of {total} to {self.output}: {counts.docs:,} docs, "
                 f"{counts.tokens:,} tokens, {counts.entities:,} entities."
+            )
+        if self.expected is not None and self.expected.f1 is not None:
+            scores = (self.expected.precision, self.expected.recall, self.expected.f1)
+            precision, recall, f1 = (f"{100 * (score or 0.0):.1f} %" for score in scores)
+            yield (
+                f"Expected of all entities: precision {precision}, recall {recall}, F1 {f1}. For "
+                "intervals, and to check whether texts are like dev, call estimate on some."
             )
         if counts.skipped:
             yield (
@@ -258,7 +292,7 @@ def apply(
     before, names = len(planned) - len(todo), [str(shard.source) for shard in todo]
     counted, failed = [Counts()], {}
     if todo:
-        source.loaded()  # to fail at once if it can't be loaded
+        pipeline = source.loaded()  # fails at once if it can't be loaded
         with open_workers(workers, dask) as pool:
             for path in replaced:
                 path.unlink(missing_ok=True)
@@ -275,9 +309,11 @@ def apply(
                     failed[names[i]] = result.reason
                 else:
                     counted.append(result)
-    counts = Counts(*map(sum, zip(*counted, strict=True)))
+    counts, expected = Counts.total(counted), None
+    if todo and saved_by_calibration(pipeline):
+        expected = expected_scores(pipeline, counts.scored, counts.right, counts.true)
     others = dict(sorted(ignored.items()))
-    return Applied(Path(output), len(planned), before, counts, failed, others)
+    return Applied(Path(output), len(planned), before, counts, failed, others, expected)
 
 
 def is_done(shard: Shard) -> bool:
@@ -305,8 +341,9 @@ def apply_to_shard(application: Application, shard: Shard) -> Union[Counts, OSEr
 
 def _apply_to_shard(application: Application, shard: Shard) -> Counts:
     nlp = application.source.loaded_for_shard()
-    if application.format == "jsonl":
-        # In .spacy files, the pipeline's own settings decide about probabilities.
+    tally = Counted(labels_of(nlp)) if saved_by_calibration(nlp) else None
+    if application.format == "jsonl" or tally is not None:
+        # .spacy files get no spans that the pipeline's own settings don't ask for.
         ask_probabilities(nlp)
     if application.max_length is not None:
         nlp.max_length = application.max_length
@@ -317,13 +354,16 @@ def _apply_to_shard(application: Application, shard: Shard) -> Counts:
     with replacing_file(shard.target) as new:
         if application.format == "spacy":
             docs = nlp.pipe((doc for doc, _ in bare), batch_size=application.batch_size)
-            _stored((_counted(doc, counts) for doc in docs), shard.source).to_disk(new)
+            counted = (_counted(doc, counts, tally)[0] for doc in docs)
+            _stored(counted, shard.source).to_disk(new)
         else:
             contexts = deque[Mapping[str, Any]]()
             texts = remembered(bare, contexts)
             pairs = nlp.pipe(texts, as_tuples=True, batch_size=application.batch_size)
             annotated = with_contexts(pairs, contexts, str(shard.source))
-            records = ({**_record(_counted(doc, counts)), **rest} for doc, rest in annotated)
+            records = (
+                {**_record(*_counted(doc, counts, tally)), **rest} for doc, rest in annotated
+            )
             write_json_lines(new, records)
         account.check()
         dropped = account.counts()["written"] - counts["docs"]
@@ -337,7 +377,8 @@ def _apply_to_shard(application: Application, shard: Shard) -> Counts:
         if bad.errors:
             write_bytes(listed, "".join(f"{error}\n" for error in bad.errors).encode())
         os.utime(new, ns=(changed, changed))  # `is_done` compares it
-    return Counts(counts["docs"], counts["tokens"], counts["entities"], skipped)
+    sums = (0, 0.0, 0.0) if tally is None else tally.sums()
+    return Counts(counts["docs"], counts["tokens"], counts["entities"], skipped, *sums)
 
 
 def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
@@ -353,14 +394,18 @@ def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
     return doc_bin
 
 
-def _counted(doc: Doc, counts: Counter[str]) -> Doc:
+def _counted(doc: Doc, counts: Counter[str], tally: Optional[Counted]) -> tuple[Doc, Noted]:
+    """Count a doc, and remove the notes of its recognizers."""
     counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
-    return doc
+    noted = notes_of(doc)
+    if tally is not None:
+        tally.add(doc, noted)
+    return doc, noted
 
 
-def _record(doc: Doc) -> dict[str, Any]:
+def _record(doc: Doc, noted: Noted) -> dict[str, Any]:
     """Return the JSON of a doc."""
-    probabilities = probabilities_of(doc)
+    probabilities = noted.probabilities
     entities = []
     for ent in doc.ents:
         entity = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}

@@ -45,13 +45,10 @@ def test_mistakes_are_counted_and_written_to_a_page(
     assert "exists. Give another --output" in said(invoke(model, gold, "--output", page))
 
 
-@pytest.mark.parametrize(("tool", "key"), [("prodigy", "spans"), ("doccano", "label")])
-def test_export_has_a_line_for_each_doc_with_mistakes(
-    model: Path, gold: Path, tool: str, key: str
-) -> None:
+@pytest.mark.parametrize("tool", ["prodigy", "labelstudio"])
+def test_export_has_a_line_for_each_doc_with_mistakes(model: Path, gold: Path, tool: str) -> None:
     result = ok(model, gold, "--export", tool)
-    records = [json.loads(line) for line in result.stdout.splitlines()]
-    assert len(records) == 3 and sum(len(record[key]) for record in records) == 4
+    assert len([json.loads(line) for line in result.stdout.splitlines()]) == 3
 
 
 def test_what_cannot_be_read_is_named(model: Path, gold: Path) -> None:

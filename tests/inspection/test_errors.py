@@ -257,7 +257,7 @@ def test_two_thousand_mistakes_are_grouped_and_may_be_limited() -> None:
     assert len(group.mistakes) == 10 and group.total == 2_000
 
 
-@pytest.mark.parametrize("tool", ["prodigy", "doccano"])
+@pytest.mark.parametrize("tool", ["prodigy", "doccano", "labelstudio"])
 def test_json_lines_are_read_by_convert(tool: Any, tmp_path: Path) -> None:
     """Docs with mistakes come back with their gold entities."""
     nlp = ruled(PER="Paz, Bob", ORG="New York", GPE="Rome")

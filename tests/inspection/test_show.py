@@ -137,7 +137,7 @@ def test_recognizers_keep_to_their_groups(make: Callable[[], Language]) -> None:
     shown = show(make(), TEXT)
     assert {"Anna", "Bob", "New York"} <= {text for text, _ in rows(shown)}
     assert None not in {entity.probability for entity in shown.entities}
-    assert len(shown.doc.spans) == 2 or list(shown.doc.spans) == ["mine"]
+    assert list(shown.doc.spans) in ([], ["mine"])
 
 
 def test_disabled_recognizer_is_not_asked() -> None:

@@ -17,11 +17,14 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from spacy_multihash.corpus.texts import write_json_lines
-from spacy_multihash.scale.apply import Shard, apply, is_done
-from tests.helpers import cli
+from spacy_multihash.ner.calibration import calibrate
+from spacy_multihash.ner.estimate import KEY, estimate
+from spacy_multihash.scale.apply import Counts, Shard, apply, is_done
+from tests.helpers import cli, recognizers
 from tests.helpers.cluster import wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
+from tests.helpers.recognizers import wrong_docs
 from tests.helpers.tagger_ner import TEXTS, trained
 
 CODE = ROOT / "tests" / "helpers" / "worker_pipes.py"
@@ -33,7 +36,9 @@ NAMES = ["a/0.txt", "a/1.jsonl", "b.spacy", "c.txt", "d.txt", "e.jsonl", "f.txt"
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "tagger_ner"
-    trained().to_disk(folder)
+    nlp = trained()
+    nlp.meta[KEY] = {"component": "tagger_ner", "log_factors": [-0.1, 0.1]}
+    nlp.to_disk(folder)
     return folder
 
 
@@ -155,8 +160,9 @@ def test_annotation_of_the_corpus_is_left_out(model: Path, tmp_path: Path) -> No
 def test_two_workers_write_the_same_bytes(
     model: Path, shards: Path, tmp_path: Path, scheduler: str, format: Any
 ) -> None:
-    apply(model, shards, tmp_path / "one", format=format)
-    apply(model, shards, tmp_path / "two", format=format, dask=scheduler)
+    one = apply(model, shards, tmp_path / "one", format=format)
+    two = apply(model, shards, tmp_path / "two", format=format, dask=scheduler)
+    assert one.counts == two.counts and one.expected == two.expected is not None
     assert len(contents(tmp_path / "one")) == len(NAMES)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
@@ -166,6 +172,24 @@ def wait_for_file(output: Path) -> None:
         return any(".spacy-multihash" not in str(path) for path in output.rglob("*.spacy"))
 
     wait_until(is_there, every=0.02)
+
+
+@pytest.mark.parametrize("format", ["spacy", "jsonl"])
+def test_calibrated_pipeline_expects_scores_and_writes_nothing_else(
+    format: Any, shards: Path, tmp_path: Path
+) -> None:
+    nlp = calibrated_later = recognizers.trained("tagger_ner")
+    calibrate(nlp, wrong_docs() * 4, tmp_path / "model")
+    done = apply(tmp_path / "model", shards, tmp_path / "out", format=format)
+    whole, found = estimate(tmp_path / "model", shards).overall, done.expected
+    assert found is not None and (found.predicted, found.intervals) == (whole.predicted, {})
+    assert (found.precision, found.recall) == pytest.approx((whole.precision, whole.recall))
+    assert f"precision {100 * whole.precision:.1f} %" in str(done)  # type: ignore[operator]
+    assert Counts.total([done.counts, Counts(), done.counts]).right == 2 * done.counts.right
+    calibrated_later.meta.pop(KEY)
+    calibrated_later.to_disk(tmp_path / "other")
+    other = apply(tmp_path / "other", shards, tmp_path / "same", format=format)
+    assert other.expected is None and contents(tmp_path / "same") == contents(tmp_path / "out")
 
 
 def test_killed_command_leaves_whole_files_and_is_resumed(

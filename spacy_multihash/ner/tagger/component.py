@@ -33,18 +33,21 @@ from ..biluo import (
     tag_columns,
     tag_names,
 )
+from ..candidates import (
+    SpanProbabilities,
+    no_probabilities,
+    set_span_probabilities,
+    span_probabilities,
+)
 from ..entities import (
     CONSTRAINING,
-    Confidences,
     KeysOfDocs,
     SpanScores,
-    confidences_of,
     constraints_of,
     entities_at,
     entity_keys,
     lengths_of,
     present_entities,
-    set_confidences,
     set_entities,
     spans_of,
     token_attributes,
@@ -61,7 +64,14 @@ from ..recognizer import (
     other_architecture,
     warn_unheard,
 )
-from .crf import entity_marginals, tagging_loss
+from .crf import (
+    PathSums,
+    begin_marginals,
+    entity_marginals,
+    path_sums,
+    probable_entities,
+    tagging_loss,
+)
 from .decode import decode
 from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
@@ -75,14 +85,14 @@ class Prediction(NamedTuple):
     """The entities of a batch of D docs.
 
     entities: The new entities.
-    confidences: For each doc, the probabilities of new entities, and of existing entities with the
-        component's labels. None if they weren't requested.
     labels: The labels that the entities' numbers refer to.
+    probabilities: Of new entities, of existing entities with the component's labels, and of
+        candidates. None if they weren't requested.
     """
 
     entities: Entities
-    confidences: Optional[list[Confidences]]
     labels: Sequence[str]
+    probabilities: Optional[SpanProbabilities] = None
 
 
 class Scores(NamedTuple):
@@ -245,7 +255,8 @@ class EntityTagger(WithSettings, TrainablePipe):
         docs = [docs] if isinstance(docs, Doc) else list(docs)
         asks = self.spans_key is not None or bool(self.threshold)
         if not any(map(len, docs)):
-            return Prediction(as_entities([]), [{} for _ in docs], self.labels)
+            nothing = no_probabilities(docs, self.labels) if asks else None
+            return Prediction(as_entities([]), self.labels, nothing)
         prediction = self._find(docs)
         if prediction is not None:
             return prediction
@@ -253,19 +264,23 @@ class EntityTagger(WithSettings, TrainablePipe):
         constraints, labels = constraints_of(docs), scores.labels
         entities = self._decode(docs, scores, constraints)
         if not asks:
-            return Prediction(entities, None, labels)
+            return Prediction(entities, labels)
+        sums = self._sums(docs, scores, constraints, self.temperature)
         # Probabilities of existing entities ignore that they were given
-        present = present_entities(docs, labels)
-        confidences: list[Confidences] = [{} for _ in docs]
-        for asked, given in (
-            (entities, constraints),
-            (present, without_entities(constraints, docs)),
-        ):
-            probabilities = self._probabilities(docs, scores, asked, given, self.temperature)
-            of_docs = confidences_of(docs, asked, probabilities, labels)
-            for of_doc, more in zip(confidences, of_docs, strict=True):
-                of_doc.update(more)
-        return Prediction(entities, confidences, labels)
+        present, free = present_entities(docs, labels), without_entities(constraints, docs)
+        of_present = numpy.zeros(0)
+        if len(present.starts):
+            of_present = entity_marginals(self._sums(docs, scores, free, self.temperature), present)
+        probabilities = numpy.append(entity_marginals(sums, entities), of_present)
+        both = Entities(*map(numpy.concatenate, zip(entities, present, strict=True)))
+        candidates = as_entities([]), numpy.zeros(0)
+        if self.candidates_above is not None:
+            candidates = probable_entities(sums, self.candidates_above)
+        exact, begins = numpy.zeros(len(docs)), begin_marginals(sums)
+        of_spans = span_probabilities(
+            docs, labels, (both, probabilities), candidates, exact, begins
+        )
+        return Prediction(entities, labels, of_spans)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
@@ -282,24 +297,29 @@ class EntityTagger(WithSettings, TrainablePipe):
             return SpanScores([], lambda temperature: numpy.zeros(0))
         scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
         entities = self._decode(docs, scores, constraints) if asked is None else asked
-        probabilities = partial(self._probabilities, docs, scores, entities, constraints)
+
+        def probabilities(temperature: float) -> numpy.ndarray:
+            return entity_marginals(self._sums(docs, scores, constraints, temperature), entities)
+
         return SpanScores(entity_keys(docs, entities, scores.labels), probabilities)
 
     def set_annotations(self, docs: Union[Doc, Iterable[Doc]], prediction: Prediction) -> None:
         """Set doc.ents, and doc.spans if there is a `spans_key`."""
         docs = [docs] if isinstance(docs, Doc) else list(docs)
-        labels = set(prediction.labels)
-        confidences = prediction.confidences or [{} for _ in docs]
+        probabilities = prediction.probabilities
         new = spans_of(docs, prediction.entities, prediction.labels)
-        for doc, spans, of_doc in zip(docs, new, confidences, strict=True):
-            sure: list[Span] = []
-            unsure: list[Span] = []
-            for span in spans:
-                probability = of_doc.get((span.start, span.end, span.label_), 1.0)
-                (unsure if probability < self.threshold else sure).append(span)
-            set_entities(doc, sure)
-            if self.spans_key is not None and prediction.confidences is not None:
-                set_confidences(doc, of_doc, labels, self.spans_key, unsure)
+        unsure: list[list[Span]] = [[] for _ in docs]
+        for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):
+            if probabilities is not None and self.threshold:
+                of_doc = probabilities.confidences[i]
+                enough = [of_doc[s.start, s.end, s.label_] >= self.threshold for s in spans]
+                unsure[i] = [
+                    span for span, is_sure in zip(spans, enough, strict=True) if not is_sure
+                ]
+                spans = [span for span, is_sure in zip(spans, enough, strict=True) if is_sure]
+            set_entities(doc, spans)
+        if probabilities is not None and self.spans_key is not None:
+            set_span_probabilities(docs, probabilities, prediction.labels, self.spans_key, unsure)
 
     @locked
     def update(
@@ -353,7 +373,7 @@ class EntityTagger(WithSettings, TrainablePipe):
         finder, labels, tok2vec, ops = tagger
         X = join_vectors(self.model, tok2vec.predict(docs))
         spans = ops.find_entities(X, finder, *token_attributes(docs, CONSTRAINING))
-        return None if spans is None else Prediction(Entities(*spans), None, labels)
+        return None if spans is None else Prediction(Entities(*spans), labels)
 
     def _read_tagger(
         self, ops: ArrayOps, reading: Reading, model: Model
@@ -414,20 +434,16 @@ class EntityTagger(WithSettings, TrainablePipe):
     def _transitions(self) -> Optional[Array]:
         return self.model.get_param("transitions") if self.learns_transitions else None
 
-    def _probabilities(
-        self,
-        docs: list[Doc],
-        scores: Scores,
-        entities: Entities,
-        constraints: Constraints,
-        temperature: float,
-    ) -> numpy.ndarray:
+    def _sums(
+        self, docs: list[Doc], scores: Scores, constraints: Constraints, temperature: float
+    ) -> PathSums:
+        """Sum over all tags of docs, at a temperature."""
         tags, transitions, _ = scores
         # Subtracting the largest changes no probability
         tags = (tags.astype("float64") - tags.max(axis=-1, keepdims=True)) / temperature
         if transitions is not None:
             transitions = (transitions.astype("float64") - transitions.max()) / temperature
-        return entity_marginals(tags, lengths_of(docs), transitions, entities, constraints)
+        return path_sums(tags, lengths_of(docs), transitions, constraints)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
         """Load the component from a folder.

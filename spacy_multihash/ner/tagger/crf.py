@@ -20,6 +20,7 @@ from ..biluo import (
     num_labels,
     tag_columns,
 )
+from ..candidates import at_least, extend, in_order
 
 
 class Packed(NamedTuple):
@@ -381,25 +382,34 @@ def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
     return float(loss), d_scores
 
 
-def entity_marginals(
+class PathSums(NamedTuple):
+    """Logarithms of summed exponentials of scores, by token and tag, on the host.
+
+    scores, before, after (N, nO): As in `Sums`, but by token in the batch's order.
+    totals (N,): Of all paths of the token's doc, log Z.
+    transitions (nO, nO): The scores of consecutive tags.
+    """
+
+    scores: numpy.ndarray
+    before: numpy.ndarray
+    after: numpy.ndarray
+    totals: numpy.ndarray
+    transitions: numpy.ndarray
+
+
+def path_sums(
     scores: Array,
     lengths: numpy.ndarray,
     transitions: Optional[Array],
-    entities: Entities,
     constraints: Constraints,
-) -> numpy.ndarray:
-    """Return the probability of each entity: the sum over all paths that have it.
+) -> PathSums:
+    """Sum over all paths that the constraints allow.
 
     scores (N, nO) float: Scores of the tags of all tokens.
     lengths (B,) int: The number of tokens of each doc, on the host.
     transitions (nO, nO) float: As in `crf_loss`. None for zeros. Then tokens are independent,
         except that sequences must be valid.
-    constraints (Constraints): Entities that contradict them have probability 0.
-
-    Returns (M,) float64 in [0, 1] for M entities, on the host.
     """
-    if not len(entities.starts):
-        return numpy.zeros(0)
     xp = get_array_module(scores)
     nO = scores.shape[1]
     if transitions is None:
@@ -407,28 +417,78 @@ def entity_marginals(
         # No path continues into the next sentence
         lengths = numpy.diff(constraints.begins, append=len(scores))
     packed = pack(lengths)
-    order = xp.asarray(packed.order)
     allowed = xp.asarray(allowed_tags(constraints, nO))
-    ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[order]
+    allowed_scores = xp.where(allowed, scores.astype("float64"), -xp.inf)
+    ordered = allowed_scores[xp.asarray(packed.order)]
     sums = forward_backward(ordered, packed, split_transitions(transitions))
+    rows = numpy.argsort(packed.order)  # where tokens lie in packed order
+    by_token = [to_numpy(array)[rows] for array in sums]
+    return PathSums(
+        by_token[0], by_token[1], by_token[2], by_token[3], to_numpy(transitions).astype("float64")
+    )
+
+
+def entity_marginals(sums: PathSums, entities: Entities) -> numpy.ndarray:
+    """Return the probability of each entity: the sum over all paths that have it.
+
+    Returns (M,) float64 in [0, 1] for M entities, 0 for those that contradict the constraints.
+    """
+    if not len(entities.starts):
+        return numpy.zeros(0)
     # The K tokens of all entities, entity by entity, and their tags
     sizes = entities.ends - entities.starts
     firsts = numpy.cumsum(sizes) - sizes
     lasts = firsts + sizes - 1
     tokens = numpy.repeat(entities.starts - firsts, sizes) + numpy.arange(sizes.sum())
-    columns = tag_columns(nO)
+    columns = tag_columns(sums.scores.shape[1])
     tags = numpy.repeat(columns.I.start + entities.labels, sizes)
     tags[firsts] = columns.B.start + entities.labels
     tags[lasts] = numpy.where(sizes == 1, columns.U.start, columns.L.start) + entities.labels
-    rows = numpy.argsort(packed.order)[tokens]  # where they lie in packed order
-    logs = _pick(sums.scores, rows, tags)
-    logs[1:] += _pick(transitions, tags[:-1], tags[1:])
+    logs = sums.scores[tokens, tags]
+    logs[1:] += sums.transitions[tags[:-1], tags[1:]]
     # For the first token, all paths to it count, and no transition from another entity
-    logs[firsts] = _pick(sums.before, rows, tags)[firsts]
-    logs[lasts] += _pick(sums.after - sums.totals[:, None], rows, tags)[lasts]
+    logs[firsts] = sums.before[tokens, tags][firsts]
+    logs[lasts] += (sums.after[tokens, tags] - sums.totals[tokens])[lasts]
     return numpy.minimum(numpy.exp(numpy.add.reduceat(logs, firsts)), 1)
 
 
-def _pick(values: Array, rows: numpy.ndarray, columns: numpy.ndarray) -> numpy.ndarray:
-    xp = get_array_module(values)
-    return to_numpy(values[xp.asarray(rows), xp.asarray(columns)])
+def begin_marginals(sums: PathSums) -> numpy.ndarray:
+    """Return the probability that an entity of each label begins with each token, (N, C)."""
+    return numpy.minimum(numpy.add(*_begins(sums)), 1)
+
+
+def _begins(sums: PathSums) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return the probabilities of the tags B and U, (N, C) each."""
+    columns = tag_columns(sums.scores.shape[1])
+    logs = sums.before + sums.after - sums.totals[:, None]
+    begun, units = (numpy.minimum(numpy.exp(logs[:, c]), 1) for c in (columns.B, columns.U))
+    return begun, units
+
+
+def probable_entities(sums: PathSums, above: float) -> tuple[Entities, numpy.ndarray]:
+    """List all entities of at least a probability, in order, and their probabilities (M,) float64.
+
+    Given all scores, tags are a Markov chain: what follows a tag depends on that tag alone. So the
+    mass of an entity that goes on is the mass before, times a probability.
+    """
+    columns = tag_columns(sums.scores.shape[1])
+    begun, units = _begins(sums)
+    tokens, labels = numpy.arange(len(begun)), numpy.arange(begun.shape[1])
+
+    def step(starts: numpy.ndarray, tokens: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+        first = numpy.where(tokens - starts == 1, columns.B.start, columns.I.start)
+        sources, rows = first[:, None] + labels, tokens[:, None]
+        behind = sums.after[rows - 1, sources]
+        behind[behind == -numpy.inf] = numpy.inf  # no path, and no mass
+        chances = []
+        for kind in (columns.I, columns.L):
+            targets = kind.start + labels
+            way = sums.scores[rows, targets] + sums.after[rows, targets]
+            way += sums.transitions[sources, targets]
+            chances.append(numpy.minimum(numpy.exp(way - behind), 1))
+        return chances[0], chances[1]
+
+    listed = [at_least(above, tokens, tokens + 1, units)]
+    for starts, ends, ending, _, _ in extend(tokens, begun, step, above):
+        listed.append(at_least(above, starts, ends, ending))
+    return in_order(listed)

@@ -65,6 +65,7 @@ def make_tagger_ner(
     scorer: Optional[Callable],
     decoder: Optional[Decoder],
     spans_key: Optional[str],
+    candidates_above: Optional[float],
     threshold: float,
     temperature: float,
 ) -> TrainablePipe:
@@ -77,6 +78,7 @@ def make_tagger_ner(
         name,
         decoder=decoder,
         spans_key=spans_key,
+        candidates_above=candidates_above,
         scorer=scorer,
         threshold=threshold,
         temperature=temperature,

@@ -5,7 +5,7 @@ from typing import Any, Optional, get_args
 
 from ...common.checks import check_choice, check_string, check_unit
 from ...common.types import Decoder
-from ..recognizer import check_temperature
+from ..recognizer import check_candidates, check_temperature
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Settings:
         share of all valid sequences of tags that have the entity. Scores of existing entities
         ignore that they were given, and scores of new entities are conditional on them. Null puts
         none there.
+    candidates_above (Optional[float]): Also put other possible entities into doc.spans[spans_key],
+        if their probability is at least this. Null adds none.
     threshold (float): Only set new entities in doc.ents if their probability is at least this, 0 to
         1. With a `spans_key`, the others are in doc.spans. 0 sets all.
     temperature (float): Divides scores and transitions before they become probabilities.
@@ -28,6 +30,7 @@ class Settings:
 
     decoder: Optional[Decoder] = None
     spans_key: Optional[str] = None
+    candidates_above: Optional[float] = None
     threshold: float = 0.0
     temperature: float = 1.0
 
@@ -37,6 +40,7 @@ class Settings:
         if self.decoder is not None:
             check_choice(where, "decoder", self.decoder, get_args(Decoder))
         check_string(where, "spans_key", self.spans_key)
+        check_candidates(where, self.candidates_above, self.spans_key)
         check_unit(where, "threshold", self.threshold)
         check_temperature(where, self.temperature)
         if self.decoder == "crf" and not component.learns_transitions:

@@ -22,6 +22,12 @@ from ...compute.array_ops import ArrayOps
 from ...compute.ops import operations
 from ...compute.plans import Plan, Reading
 from ..biluo import Entities, as_entities
+from ..candidates import (
+    SpanProbabilities,
+    no_probabilities,
+    set_span_probabilities,
+    span_probabilities,
+)
 from ..entities import (
     KeysOfDocs,
     SpanScores,
@@ -39,12 +45,7 @@ from ..recognizer import (
     not_finite,
     warn_unheard,
 )
-from .probabilities import (
-    SpanProbabilities,
-    entity_probabilities,
-    set_span_probabilities,
-    span_probabilities,
-)
+from .probabilities import build_lattice, entity_probabilities
 from .rules import Actions, TokenAttributes, read_actions, read_attributes, rules_of
 from .settings import Settings, without_beam
 from .states import (
@@ -184,10 +185,9 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
                 return super().predict(docs)
         asks = settings.spans_key is not None
         if not any(map(len, docs)):
-            none, probabilities = as_entities([]), None
-            if asks:
-                probabilities = SpanProbabilities([{} for _ in docs], none, numpy.zeros(len(docs)))
-            return Prediction(none, self._recognizer().actions.labels, probabilities)
+            labels = self._recognizer().actions.labels
+            nothing = no_probabilities(docs, labels) if asks else None
+            return Prediction(as_entities([]), labels, nothing)
         recognizer = self._recognizer()
         inputs = recognizer.read(docs)
         if not asks:
@@ -198,10 +198,21 @@ class BatchEntityRecognizer(WithSettings, EntityRecognizer):
         entities = find_entities(batch)
         if not asks:
             return Prediction(entities, batch.actions.labels)
+        labels = batch.actions.labels
+        lattice = build_lattice(batch, entities, settings.temperature, settings.candidates_above)
         probabilities = span_probabilities(
-            docs, batch, entities, settings.temperature, settings.candidates_above
+            docs,
+            labels,
+            (entities, lattice.probabilities),
+            (lattice.candidates, lattice.candidate_probabilities),
+            lattice.left_out,
+            lattice.begins,
         )
-        return Prediction(entities, batch.actions.labels, probabilities)
+        for i, doc in enumerate(docs):  # entities that are there already are certain to begin
+            for ent in doc.ents:
+                if ent.label_ in labels:
+                    probabilities.expected[i, labels.index(ent.label_)] -= 1
+        return Prediction(entities, labels, probabilities)
 
     def score_spans(
         self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None

@@ -8,21 +8,17 @@ So all sequences that are outside of entities before a token are alike from ther
     P(s..e, x)    = out(s) p(B-x at s) p(I-x) ... p(I-x) p(L-x at e)      p(U-x at s) for s = e
     out(i + 1)    = out(i) p(O at i) + the sum of P over all entities that end with i
 
-P without the factor out(s) is the *mass* of an entity. Entities that have begun, the candidates,
-are extended token by token, for some tokens at once, until little mass is left. After dropped
-candidates, tokens count as outside again: so later tokens lose nothing, and the dropped mass is
-known.
+P without the factor out(s) is the *mass* of an entity. After entities that aren't followed any
+further, tokens count as outside again: so later tokens lose nothing, and the lost mass is known.
 """
 
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Optional
 
 import numpy
-from spacy.tokens import Doc
 
 from ..biluo import Entities
-from ..entities import Confidences, confidences_of, set_confidences, spans_of
-from .rules import NO_ACTION, NO_LABEL, Steps, valid_inside, valid_outside
+from ..candidates import Listed, Step, at_least, extend, in_order
+from .rules import NO_ACTION, NO_LABEL, Actions, Steps, valid_inside, valid_outside
 from .states import Batch, score_states
 
 # Candidates with less mass are not followed.
@@ -43,6 +39,7 @@ class Lattice(NamedTuple):
     probabilities (E,) float64: The probabilities of the requested entities.
     candidates (Entities): All entities that are probable enough, in order.
     candidate_probabilities (M,) float64: Of `candidates`.
+    begins (N, K) float64: The probability that an entity of each label begins with each token.
     """
 
     outside: numpy.ndarray
@@ -50,71 +47,7 @@ class Lattice(NamedTuple):
     probabilities: numpy.ndarray
     candidates: Entities
     candidate_probabilities: numpy.ndarray
-
-
-class SpanProbabilities(NamedTuple):
-    """Probabilities of entities of a batch of D docs.
-
-    confidences: For each doc, the probabilities of found entities and candidates.
-    candidates (Entities): All entities that are probable enough, found or not, in order.
-    left_out (D,) float64: Bounds the errors of a doc's probabilities.
-    """
-
-    confidences: list[Confidences]
-    candidates: Entities
-    left_out: numpy.ndarray
-
-
-class Extended(NamedTuple):
-    """Candidates that begin with S tokens, extended by a token, for K labels.
-
-    starts, ends (S,) int64: The tokens [start, end), with the next token.
-    ending (S, K) float64: The mass of the entities that end with the next token.
-    cut (S, K) float64: The mass that goes on, but is too small.
-    stuck (S, K) float64: The mass for which no action is valid.
-    """
-
-    starts: numpy.ndarray
-    ends: numpy.ndarray
-    ending: numpy.ndarray
-    cut: numpy.ndarray
-    stuck: numpy.ndarray
-
-
-def span_probabilities(
-    docs: Sequence[Doc],
-    batch: Batch,
-    entities: Entities,
-    temperature: float,
-    above: Optional[float],
-) -> SpanProbabilities:
-    """Compute the probabilities of entities of docs, and list other candidates.
-
-    above (Optional[float]): List all entities of at least this probability. None lists none.
-    """
-    lattice = build_lattice(batch, entities, temperature, above)
-    both = Entities(*map(numpy.concatenate, zip(entities, lattice.candidates, strict=True)))
-    probabilities = numpy.append(lattice.probabilities, lattice.candidate_probabilities)
-    confidences = confidences_of(docs, both, probabilities, batch.actions.labels)
-    return SpanProbabilities(confidences, lattice.candidates, lattice.left_out)
-
-
-def set_span_probabilities(
-    docs: Sequence[Doc], predicted: SpanProbabilities, labels: Sequence[str], spans_key: str
-) -> None:
-    """Put doc.ents and the other candidates into doc.spans[spans_key], with their scores.
-
-    Its attrs get "scores", (M,) float32, and "left_out", a float.
-
-    labels (Sequence[str]): The labels of the recognizer.
-    """
-    spans = spans_of(docs, predicted.candidates, labels)
-    columns = zip(docs, spans, predicted.confidences, predicted.left_out, strict=True)
-    for doc, candidates, confidences, left_out in columns:
-        entities = {(ent.start, ent.end, ent.label) for ent in doc.ents}
-        others = [c for c in candidates if (c.start, c.end, c.label) not in entities]
-        set_confidences(doc, confidences, set(labels), spans_key, others)
-        doc.spans[spans_key].attrs["left_out"] = float(left_out)
+    begins: numpy.ndarray
 
 
 def build_lattice(
@@ -138,28 +71,30 @@ def build_lattice(
     begins[(doc_ends - lengths)[lengths > 0]] = True
     coming = numpy.zeros(N + 1)  # the mass that comes to each token, and to the end
     arrived = numpy.zeros(N + 1)  # the mass that came to the end of the doc before each token
-    cut = numpy.zeros(N)
+    cut, begins_of = numpy.zeros(N), numpy.zeros((N, len(actions.labels)))
     stays = actions.label_of == NO_LABEL  # the actions after which the next token is outside too
     stays[actions.U[actions.U != NO_ACTION]] = True
-    nothing = numpy.zeros(0, "int64")
-    listed: list[tuple] = [(nothing, nothing, nothing, numpy.zeros(0))]
+    nothing, step = numpy.zeros(0, "int64"), steps_of(batch, temperature)
+    listed = [Listed(nothing, nothing, nothing, numpy.zeros(0))]
     for first in range(0, N, CHUNK):
         tokens = numpy.arange(first, min(first + CHUNK, N))
         P = outside_probabilities(batch, tokens, temperature)
-        opens = P[:, actions.B] * (actions.B != NO_ACTION)
+        opens = opening(actions, P)
         cut[tokens] = numpy.where(opens < least, opens, 0).sum(axis=1)
         to_next = P[:, stays].sum(axis=1) + cut[tokens]
+        units = P[:, actions.U] * (actions.U != NO_ACTION)
+        begins_of[tokens] = opens + units
         if above is not None:
-            units = P[:, actions.U] * (actions.U != NO_ACTION)
-            listed.append(_at_least(above, tokens, tokens + 1, units))
+            listed.append(at_least(above, tokens, tokens + 1, units))
         arcs = [numpy.zeros((3, 0))]
-        for extended in extend(batch, tokens, P, temperature, least):
+        for extended in extend(tokens, opens, step, least):
             too_small = extended.cut.sum(axis=1)
             cut[extended.starts] += too_small
+            begins_of[extended.starts] -= extended.stuck
             masses = extended.ending.sum(axis=1) + too_small
             arcs.append(numpy.stack([extended.starts, extended.ends, masses]))
             if above is not None:
-                listed.append(_at_least(above, extended.starts, extended.ends, extended.ending))
+                listed.append(at_least(above, extended.starts, extended.ends, extended.ending))
         starts, ends, masses = numpy.concatenate(arcs, axis=1)
         order = starts.argsort(kind="stable")
         bounds = numpy.searchsorted(starts[order], numpy.append(tokens, tokens[-1] + 1)).tolist()
@@ -178,12 +113,13 @@ def build_lattice(
     lost = numpy.add.reduceat(outside * cut, (doc_ends - lengths)[full])
     left_out[full] = lost + 1 - arrived[doc_ends[full]]
     probabilities = outside[entities.starts] * numpy.exp(log_masses(batch, entities, temperature))
-    *columns, masses = map(numpy.concatenate, zip(*listed, strict=True))
-    masses *= outside[columns[0]]
-    order = numpy.lexsort(columns[::-1])
-    order = order[masses[order] >= (above or 0)]
-    candidates = Entities(*(column[order] for column in columns))
-    return Lattice(outside, left_out.clip(0, 1), probabilities, candidates, masses[order])
+    candidates, masses = in_order(listed)
+    masses = masses * outside[candidates.starts]
+    (enough,) = (masses >= (above or 0)).nonzero()
+    candidates = Entities(*(column[enough] for column in candidates))
+    begins_of *= outside[:, None]
+    left_out = left_out.clip(0, 1)
+    return Lattice(outside, left_out, probabilities, candidates, masses[enough], begins_of)
 
 
 def entity_probabilities(
@@ -191,17 +127,6 @@ def entity_probabilities(
 ) -> numpy.ndarray:
     """Compute the probabilities of E entities of a batch, (E,) float64."""
     return build_lattice(batch, entities, temperature, least=LEAST_MASS_ASKED).probabilities
-
-
-def _at_least(
-    above: float, starts: numpy.ndarray, ends: numpy.ndarray, masses: numpy.ndarray
-) -> tuple[numpy.ndarray, ...]:
-    """List entities [start, end) of any label: starts, ends, labels and masses.
-
-    masses (S, K) float64: The labels' masses, listed from `above` on.
-    """
-    rows, labels = (masses >= above).nonzero()
-    return starts[rows], ends[rows], labels, masses[rows, labels]
 
 
 # Probabilities of actions
@@ -243,32 +168,21 @@ def inside_probabilities(
         return has_I / (1 + numpy.exp(lead)), has_L / (1 + numpy.exp(-lead))
 
 
-# Candidates
+def steps_of(batch: Batch, temperature: float) -> Step:
+    """Return the function that extends entities by a token; see `Step`."""
+    labels = numpy.arange(len(batch.actions.labels))
 
-
-def extend(
-    batch: Batch, tokens: numpy.ndarray, P: numpy.ndarray, temperature: float, least: float
-) -> Iterator[Extended]:
-    """Extend the candidates that begin with some tokens while their mass is at least `least`.
-
-    P (S, nO) float64: The probabilities of actions there, if no entity is open.
-    """
-    actions, labels = batch.actions, numpy.arange(len(batch.actions.labels))
-    starts, masses = tokens, P[:, actions.B] * (actions.B != NO_ACTION)
-    masses = numpy.where(masses >= least, masses, 0)
-    while True:
-        alive = masses.any(axis=1)
-        starts, tokens, masses = starts[alive], tokens[alive] + 1, masses[alive]
-        if not len(starts):
-            return
+    def step(starts: numpy.ndarray, tokens: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
         scores = score_states(batch, tokens, starts)
-        steps = valid_inside(batch.rules, actions, tokens[:, None], labels)
-        goes_on, closes = inside_probabilities(scores, steps, temperature)
-        after = masses * goes_on
-        cut = numpy.where(after < least, after, 0)
-        stuck = numpy.where((steps.I == NO_ACTION) & (steps.L == NO_ACTION), masses, 0)
-        yield Extended(starts, tokens + 1, masses * closes, cut, stuck)
-        masses = after - cut
+        steps = valid_inside(batch.rules, batch.actions, tokens[:, None], labels)
+        return inside_probabilities(scores, steps, temperature)
+
+    return step
+
+
+def opening(actions: Actions, P: numpy.ndarray) -> numpy.ndarray:
+    """Return the probabilities that entities of several tokens begin: (S, nO) -> (S, K)."""
+    return P[:, actions.B] * (actions.B != NO_ACTION)
 
 
 def log_masses(batch: Batch, entities: Entities, temperature: float = 1.0) -> numpy.ndarray:

@@ -7,10 +7,8 @@ from ...common.checks import (
     check_flag,
     check_share,
     check_string,
-    is_number,
-    setting_error,
 )
-from ..recognizer import check_temperature
+from ..recognizer import check_candidates, check_temperature
 
 
 @dataclass(frozen=True)
@@ -44,16 +42,7 @@ class Settings:
         check_flag(where, "spacy_gradient", self.spacy_gradient)
         check_string(where, "spans_key", self.spans_key)
         check_temperature(where, self.temperature)
-        above = self.candidates_above
-        if above is None:
-            return
-        if not (is_number(above) and 0 < above <= 1):
-            raise setting_error(where, "candidates_above", "a probability above 0, or null", above)
-        if self.spans_key is None:
-            raise ValueError(
-                f"{where}: candidates_above = {above} has no effect without spans_key, which says "
-                "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
-            )
+        check_candidates(where, self.candidates_above, self.spans_key)
 
     def check_beam(self, component: str, beam_width: int) -> None:
         """Check that no settings are set that spaCy's beam ignores.

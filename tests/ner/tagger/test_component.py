@@ -21,7 +21,7 @@ from thinc.api import Adam, Config, fix_random_seed
 from spacy_multihash import EntityTagger
 from spacy_multihash.ner.biluo import Entities, tag_names
 from spacy_multihash.ner.entities import EntityKey, constraints_of
-from spacy_multihash.ner.tagger.crf import entity_marginals
+from spacy_multihash.ner.tagger.crf import entity_marginals, path_sums
 from tests.helpers.tagger_ner import (
     CRF,
     DECODERS,
@@ -218,7 +218,8 @@ def test_new_entities_are_scored_given_those_that_are_there(
         entities = Entities(*numpy.array(rows, dtype="int64").reshape(-1, 3).T)
         transitions = pipe.model.get_param("transitions") if pipe.learns_transitions else None
         lengths = numpy.array([len(doc)])
-        expected = entity_marginals(scores, lengths, transitions, entities, constraints)
+        sums = path_sums(scores, lengths, transitions, constraints)
+        expected = entity_marginals(sums, entities)
         assert_allclose(doc.spans["found"].attrs["scores"], expected, rtol=1e-5)
 
 
@@ -265,6 +266,14 @@ def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
     }
     assert 0 < len(expected) < len(probable)
     assert {key: probable[key] for key in expected} == pytest.approx(expected, rel=1e-4)
+    pipe_of(nlp).candidates_above = 0.01
+    listed = {
+        (i, key): score
+        for i, doc in enumerate(nlp.pipe(TEXTS))
+        for key, score in scores_of(doc).items()
+    }
+    wanted = {key: p for key, p in probable.items() if p >= 0.01 or key in expected}
+    assert len(wanted) > len(expected) and listed == pytest.approx(wanted, rel=1e-4)
     with pytest.raises(ValueError, match="There is no label 'X'. Expected one of"):
         pipe_of(nlp).score_spans(docs[:1], [[(0, 1, "X")]])
 

@@ -10,7 +10,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
 from spacy_multihash.ner.biluo import MISSING, Constraints, Entities, tag_names
-from spacy_multihash.ner.tagger.crf import crf_loss, cross_entropy, entity_marginals, tagging_loss
+from spacy_multihash.ner.tagger.crf import (
+    PathSums,
+    begin_marginals,
+    crf_loss,
+    cross_entropy,
+    entity_marginals,
+    path_sums,
+    probable_entities,
+    tagging_loss,
+)
 from tests.helpers.linear_chain import Batch, batches, log_total, probabilities, valid_sequences
 
 
@@ -227,22 +236,36 @@ def brute_force_marginals(
     return found
 
 
+def sums_of(
+    batch: Batch, transitions: numpy.ndarray | None, constraints: Constraints | None = None
+) -> PathSums:
+    return path_sums(batch.scores, batch.lengths, transitions, constraints or batch.constraints)
+
+
 @settings(max_examples=40)
 @given(batches, st.booleans())
-def test_entity_marginals_are_sums_over_all_sequences(batch: Batch, learned: bool) -> None:
+def test_entities_and_their_marginals_are_those_of_all_sequences(
+    batch: Batch, learned: bool
+) -> None:
     nO = batch.scores.shape[1]
     entities = all_entities(batch.lengths.tolist(), nO // 4)
     transitions = batch.transitions if learned else numpy.zeros((nO, nO), dtype="float32")
-    marginals = entity_marginals(
-        batch.scores,
-        batch.lengths,
-        batch.transitions if learned else None,
-        entities,
-        batch.constraints,
-    )
+    sums = sums_of(batch, batch.transitions if learned else None)
+    marginals = entity_marginals(sums, entities)
     assert marginals.dtype == "float64"
     assert ((marginals >= 0) & (marginals <= 1)).all()
-    assert_allclose(marginals, brute_force_marginals(batch, transitions, entities), atol=1e-6)
+    expected = numpy.array(brute_force_marginals(batch, transitions, entities))
+    assert_allclose(marginals, expected, atol=1e-6)
+    begins = numpy.zeros((len(batch.scores), nO // 4))
+    numpy.add.at(begins, (entities.starts, entities.labels), expected)
+    assert_allclose(begin_marginals(sums), begins, atol=1e-6)
+    for above in (1e-12, 0.05, 1.0):
+        candidates, listed = probable_entities(sums, above)
+        found = dict(zip(zip(*candidates, strict=True), listed.tolist(), strict=True))
+        wanted = dict(zip(zip(*entities, strict=True), expected.tolist(), strict=True))
+        assert list(found) == sorted(found)  # each once, in order
+        assert {key for key, p in wanted.items() if p > above + 1e-6} <= found.keys()
+        assert all(p >= above and abs(wanted[key] - p) < 1e-6 for key, p in found.items())
 
 
 @pytest.mark.parametrize("scale", [2, 500])
@@ -253,7 +276,7 @@ def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: in
     spans += [(token, token + 1, int(batch.scores[token, 13:].argmax())) for token in best]
     entities = Entities(*numpy.array(sorted(spans)).T)
     constraints = Constraints(*numpy.zeros((3, 5003), dtype=bool))
-    marginals = entity_marginals(batch.scores, batch.lengths, None, entities, constraints)
+    marginals = entity_marginals(sums_of(batch, None, constraints), entities)
     scores, none = batch.scores[:5000], numpy.zeros((17, 17))
     total = log_total(scores, none, numpy.full(5000, MISSING))
     expected = []
@@ -268,10 +291,9 @@ def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: in
 def test_entity_marginals_are_at_most_1_where_sums_of_scores_are_rounded() -> None:
     batch = Batch([30], scale=1e9)
     none = Constraints(*numpy.zeros((3, 30), dtype=bool))
-    marginals = entity_marginals(
-        batch.scores, batch.lengths, batch.transitions, all_entities([30], 2), none
-    )
-    assert marginals.max() == 1
+    sums = sums_of(batch, batch.transitions, none)
+    assert entity_marginals(sums, all_entities([30], 2)).max() == 1
+    assert probable_entities(sums, 0.5)[1].max() == 1
 
 
 def test_losses_and_probabilities_are_the_same_on_all_devices_and_write_to_no_input(
@@ -296,14 +318,9 @@ def test_losses_and_probabilities_are_the_same_on_all_devices_and_write_to_no_in
             assert isinstance(gradient, type(there))
             assert_allclose(to_numpy(gradient), reference, atol=1e-6)
             gradient += 1  # no view of what was passed in
-    arguments = batch.lengths, batch.transitions, entities, batch.constraints
-    marginals = entity_marginals(
-        ops.asarray(batch.scores),
-        batch.lengths,
-        ops.asarray(batch.transitions),
-        entities,
-        batch.constraints,
-    )
-    assert_allclose(marginals, entity_marginals(batch.scores, *arguments), atol=1e-6)
+    there, transitions_there = (ops.asarray(x) for x in (batch.scores, batch.transitions))
+    of_ops = path_sums(there, batch.lengths, transitions_there, batch.constraints)
+    sums = sums_of(batch, batch.transitions)
+    assert_allclose(entity_marginals(of_ops, entities), entity_marginals(sums, entities), atol=1e-6)
     none = Entities(*numpy.zeros((3, 0), dtype="int64"))
-    assert entity_marginals(batch.scores, *arguments[:2], none, batch.constraints).shape == (0,)
+    assert entity_marginals(sums, none).shape == (0,)

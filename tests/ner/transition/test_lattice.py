@@ -70,6 +70,10 @@ def assert_as_one_by_one(
     expected = entity_sums(endings)
     lattice = lattice_of(ner, batch, temperature=temperature)
     assert_same_sums(candidates(batch, lattice), expected)
+    begins = numpy.zeros_like(lattice.begins)
+    for (start, _, label), probability in expected.items():
+        begins[start, batch.actions.labels.index(label)] += probability
+    assert_allclose(lattice.begins, begins, **CLOSE)
     stuck = sum(ending.probability for ending in endings if ending.stuck)
     assert lattice.left_out == pytest.approx([stuck], abs=1e-5)
     asked = as_entities(list(expected), batch.actions.labels)
