@@ -35,8 +35,6 @@ def estimate_cli(
 
     With --next, it prints the texts that are worth most to annotate, with the predicted entities:
     those with uncertain entities, unlike the others.
-
-    DOCS: python -m pydoc spacy_multihash.estimate
     """
     if next_ is not None:
         for record in records(next_texts(model, texts, next_, progress=PROGRESS), export):
