@@ -265,7 +265,7 @@ def draw_estimate(results: Path) -> bytes:
                         *zip(*points, strict=True), "o", color=color, markersize=4, label=label
                     )
             axes.set(title=title, xlabel="true F1", xlim=(0, 100), ylim=(0, 100))
-        panels[0].set_ylabel("what one would have thought")
+        panels[0].set_ylabel("expected F1")
         panels[0].legend()
         return as_svg(figure)
 
