@@ -29,7 +29,7 @@ from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..corpus.export import Marked, Tool, record_of
-from ..corpus.shards import list_shards, read_bare_shard
+from ..corpus.shards import read_bare_docs
 from ..corpus.spans import match
 from .probabilities import Noted, Place, asking_probabilities, notes_of
 
@@ -320,10 +320,9 @@ def estimate(
 
 
 def read_texts(nlp: Language, texts: Texts) -> Iterator[Doc]:
-    """Stream texts as docs without annotation. Raises the errors of `list_shards` at the call."""
+    """Stream texts as docs without annotation. Raises the errors of `read_bare_docs` at the call."""
     if isinstance(texts, (str, Path)):
-        shards, _ = list_shards(Path(texts))
-        return (doc for shard in shards for doc, _ in read_bare_shard(shard, nlp))
+        return read_bare_docs(texts, nlp)
     return (bare(text) if isinstance(text, Doc) else nlp.make_doc(text) for text in texts)
 
 
