@@ -320,7 +320,7 @@ def estimate(
 
 
 def read_texts(nlp: Language, texts: Texts) -> Iterator[Doc]:
-    """Stream texts as docs without annotation. Raises the errors of `read_bare_docs` at the call."""
+    """Stream texts as docs without annotation. Raises the errors of `read_bare_docs`."""
     if isinstance(texts, (str, Path)):
         return read_bare_docs(texts, nlp)
     return (bare(text) if isinstance(text, Doc) else nlp.make_doc(text) for text in texts)
