@@ -13,7 +13,11 @@ from ..ner.estimate import estimate, next_texts, records
 from ._util import CODE, MODEL, PROGRESS, command, show, wrote
 
 
-@command("Cannot estimate the scores")
+@command(
+    "Cannot estimate the scores",
+    needs={"export": ["next_"], "force": ["as_json"]},
+    excludes={"next_": ["as_json"]},
+)
 def estimate_cli(
     model: str = MODEL,
     texts: Path = typer.Argument(

@@ -75,7 +75,9 @@ class Options:
         if self.config != "ner":
             for name, value in (("textcat", self.textcat), ("max-size", self.max_size)):
                 if value:
-                    raise ValueError(f"--{name} doesn't go with --config {self.config}.")
+                    raise ValueError(
+                        f"--{name} has no effect with --config {self.config}. Leave one out."
+                    )
         if self.package is None:
             return
         package_name(self.package, self.lang, "package")

@@ -17,13 +17,14 @@ from tests.helpers.vectors import make_table, random_vectors
 # Options that always have an effect. "json", "force" and "verbose" change what's printed and what
 # may be replaced; an option of a precision or of the work applies to whatever there is of it.
 ALWAYS = {
-    "accelerate": "code data force json",
+    "accelerate": "code data force json name",
     "apply": "batch-size code dask force format max-length workers",
     "calibrate": "bins code component force json plot",
-    "compress": "code data force json keep-strings tables vectors weights",
+    "compress": "code data force json keep-strings name tables vectors weights",
     "convert": "force format json lang split verbose",
     "corpus-stats": "attrs code dask json lang output vectors workers",
     "errors": "code export output train",
+    "estimate": "code json",
     "evaluate": "code gpu-id ignore-case json masked match-label output train",
     "explain": "code component data json",
     "fit": "baseline code compress curve dev force gpu-id lang output package seed test textcat "
@@ -31,6 +32,7 @@ ALWAYS = {
     "init-config": "force lang train vectors",
     "init-tables": "code component force json max-rows min-freq shards",
     "inspect-tables": "code data json output",
+    "restore": "code force json",
     "show": "code file json output",
     "vectors align": "dictionary force",
     "vectors merge": "force width",
@@ -60,6 +62,9 @@ REFUSED = {
     ("errors", "sure"): "x y --sure 0.5",
     ("errors", "force"): "x y --force",
     ("errors", "json"): "x y --json --export prodigy",
+    ("estimate", "export"): "x y --export doccano",
+    ("estimate", "force"): "x y --force",
+    ("estimate", "next"): "x y --next 3 --json a.json",
     ("evaluate", "force"): "x y --train z --force",
     ("explain", "file"): "x --file a --data y",
     ("explain", "span"): "x --span A=B --data y",
@@ -67,6 +72,7 @@ REFUSED = {
     ("explain", "max-entities"): "x --max-entities 3 --data y",
     ("explain", "output"): "x --output a.html --data y",
     ("explain", "force"): "x y --force",
+    ("fit", "config"): "{0}/a.jsonl --config batch_ner --textcat -l xx -o {0}/out",
     ("fit", "group"): "{0}/a.jsonl --dev {0}/a.jsonl --test {0}/a.jsonl --group x -l xx -o {0}/out",
     ("fit", "max-size"): "{0}/a.jsonl --textcat --max-size 5M -l xx -o {0}/out",
     ("fit", "cross-validate"): "{0}/a.jsonl --dev {0}/a.jsonl --no-cross-validate -l xx -o {0}/out",

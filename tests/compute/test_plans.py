@@ -232,9 +232,9 @@ def test_embeddings_are_the_same_for_many_tokens(kind: str) -> None:
 def test_settings_of_a_tagger_hold_at_once() -> None:
     nlp = pipeline("tagger_ner", MAXOUT_WINDOWS)
     pipe: Any = nlp.get_pipe("tagger_ner")
-    assert pipe.predict([nlp.make_doc(TEXT)]).confidences is None
+    assert pipe.predict([nlp.make_doc(TEXT)]).probabilities is None
     pipe.spans_key = "entities"
-    assert pipe.predict([nlp.make_doc(TEXT)]).confidences is not None
+    assert pipe.predict([nlp.make_doc(TEXT)]).probabilities is not None
     assert nlp(TEXT).spans["entities"]
     pipe.spans_key, pipe.decoder = None, "greedy"
     assert_current(nlp)

@@ -1,7 +1,6 @@
 """The component batch_ner is spaCy's ner in files, configs and pipelines."""
 
 import pickle
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +13,10 @@ import srsly
 from numpy.testing import assert_equal
 from spacy.cli.package import package
 from spacy.language import Language
-from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import ConfigValidationError, fix_random_seed
+from thinc.api import fix_random_seed
 
 from spacy_multihash.common.removed import REMOVED
 from spacy_multihash.ner.transition.component import Settings
@@ -72,24 +70,6 @@ def as_other(nlp: Language) -> Language:
 
 def found(nlp: Language) -> list[numpy.ndarray]:
     return annotations(list(nlp.pipe(TEXTS)))
-
-
-def test_way_back_is_the_word_and_the_lines_of_the_page(tmp_path: Path) -> None:
-    page = Path(__file__).parents[3] / "docs" / "faster-pipelines.md"
-    listed = page.read_text().split("delete these lines:")[1]
-    nlp = trained("batch_ner", steps=5, temperature=2.0)
-    nlp.to_disk(tmp_path)
-    assert pipe_of(spacy.load(tmp_path)).temperature == 2.0
-    config = (tmp_path / "config.cfg").read_text().replace('"batch_ner"', '"ner"')
-    (tmp_path / "config.cfg").write_text(config)
-    with pytest.raises(ConfigValidationError, match="unexpected"):
-        spacy.load(tmp_path)
-    names = set(re.findall(r"`(\w+)`", listed))
-    lines = [line for line in config.splitlines() if line.split(" = ")[0] not in names]
-    (tmp_path / "config.cfg").write_text("\n".join(lines))
-    theirs = spacy.load(tmp_path)
-    assert type(pipe_of(theirs)) is EntityRecognizer
-    assert_equal(found(theirs), found(nlp))
 
 
 def pipe_of(nlp: Language) -> Any:
