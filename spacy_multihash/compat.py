@@ -108,7 +108,7 @@ def make_set_attr(
     errors like `read_tables`.
     """
     if attr != "tables":
-        raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, was: {attr!r}.")
+        raise ValueError(f"set_attr can set attr = 'tables' of a MultiEmbed, got {attr!r}.")
 
     def set_attr(nlp: Language) -> Language:
         model = find_multi_embed(nlp, component)

@@ -52,7 +52,7 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
     """
     if (text is None) == (file is None):
         given = "neither" if text is None else "both"
-        raise ValueError(f"Expected either TEXT or --file, was given {given}. Give one of them.")
+        raise ValueError(f"Expected either TEXT or --file, got {given}. Give one of them.")
     if file is not None:
         text = "\n".join(line for _, line in read_lines(file, Account(file)))
     elif text == STDIN:

@@ -53,7 +53,7 @@ class Offsets:
             return cls(start=int(text), end=int(text))
         names = ", ".join(name for name in OFFSETS if not name.lstrip("-").isdecimal())
         raise ValueError(
-            f"Expected as --offsets one of {names}, or a number to add to offsets, was: {text!r}."
+            f"Expected as --offsets one of {names}, or a number to add to offsets, got {text!r}."
         )
 
 

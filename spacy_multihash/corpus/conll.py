@@ -88,12 +88,12 @@ class Layout:
         line = " ".join(fields)
         if len(fields) != columns:
             raise ValueError(
-                f"expected {columns} columns as lines before, found {len(fields)} in {line!r}. "
+                f"expected {columns} columns as lines before, got {len(fields)} in {line!r}. "
                 "Correct the line."
             )
         if columns == 1:
             raise ValueError(
-                f"expected a token and its tag, found one column in {line!r}. Correct the line: a "
+                f"expected a token and its tag, got one column in {line!r}. Correct the line: a "
                 "tab or spaces separate columns."
             )
         if word is None or tag is None:
@@ -106,13 +106,13 @@ class Layout:
             )
         if not word.strip():
             raise ValueError(
-                f"expected a token in {_name(self.token_column)}, found {word!r} in {line!r}. "
+                f"expected a token in {_name(self.token_column)}, got {word!r} in {line!r}. "
                 "Correct the line."
             )
         known = ", ".join(f"{prefix}-LABEL" for prefix in TAG_PREFIXES)
         raise ValueError(
             f"expected the tag O, or one of {known}, or - if it's missing, in "
-            f"{_name(self.tag_column)}, found {tag!r} in {line!r}. Correct the tag."
+            f"{_name(self.tag_column)}, got {tag!r} in {line!r}. Correct the tag."
         )
 
 
@@ -277,7 +277,7 @@ def read_conll(
     if words and len(tokens[0]) > 2 and _are_no_words(words):
         better = _better_layout(tokens, layout)
         raise ValueError(
-            f"{path}:{records[0].lines[0]}: expected tokens in {_name(layout.token_column)}, found "
+            f"{path}:{records[0].lines[0]}: expected tokens in {_name(layout.token_column)}, got "
             f"numbers or tags alone, {words[0]!r} and others. {better or 'Correct the lines.'}"
         )
     return Tagged(records, sentences.problems, notes)
@@ -289,7 +289,7 @@ def _rows(path: Path, layout: Layout, bad: BadLines, account: Account) -> Iterat
     for number, line in read_lines(path, account, bad):
         if "\r" in line:
             raise ValueError(
-                f"{path}:{number}: expected lines that end with a line feed, found a carriage "
+                f"{path}:{number}: expected lines that end with a line feed, got a carriage "
                 "return within one. Convert the line ends, for example with: tr '\\r' '\\n'"
             )
         fields = layout.split(line)
@@ -304,7 +304,7 @@ def _rows(path: Path, layout: Layout, bad: BadLines, account: Account) -> Iterat
         elif columns and kind == "token":
             account.mark("left out", number)
             bad.errors.append(
-                f"{path}:{number}: expected word|tag as in lines before, found {line!r}. Correct "
+                f"{path}:{number}: expected word|tag as in lines before, got {line!r}. Correct "
                 "the line."
             )
         else:
@@ -373,7 +373,7 @@ class _Sentences:
         self.documents = self.in_document if self.documents is None else self.documents
         if self.documents and not self.in_document:
             raise ValueError(
-                f"{path}:{number}: expected a line '{DOCSTART}' before the first token, found "
+                f"{path}:{number}: expected a line '{DOCSTART}' before the first token, got "
                 f"{line!r}. Make a document of each sentence, or add the lines that part the "
                 "documents."
             )
@@ -456,7 +456,7 @@ def _column_notes(tokens: Sequence[Sequence[str]], layout: Layout, path: Path) -
     even = all(len(f) % 2 == 0 and all(map(read_tag, f[1::2])) for f in some)
     if width >= 4 and even and not {*range(3, width + 1, 2)} & {*others}:
         raise ValueError(
-            f"{path}: found several tokens and tags on a line, such as "
+            f"{path}: there are several tokens and tags on a line, such as "
             f"{' '.join(tokens[0])[:60]!r}. Write a token and its tag on each line, and a blank "
             "line after each sentence."
         )
@@ -517,7 +517,7 @@ def read_tagged_json(
             key = tags_key(value)
             if key is None:
                 raise ValueError(
-                    f'{where}: expected "tokens" and as many "ner_tags", found '
+                    f'{where}: expected "tokens" and as many "ner_tags", got '
                     f"{str(value)[:80]}. Correct the line."
                 )
             record = Record(group=group_of(value, group), text=value.get("text"))
@@ -526,7 +526,7 @@ def read_tagged_json(
                 named = read_tag(_named(tag, labels, where))
                 if named is None or not clean(word):
                     raise ValueError(
-                        f"{where}: expected a token and a tag such as O or B-PER, found {word!r} "
+                        f"{where}: expected a token and a tag such as O or B-PER, got {word!r} "
                         f"and {tag!r}. Correct the line."
                     )
                 if clean(word) != word.strip():
@@ -561,7 +561,7 @@ def _named(tag: Any, labels: Optional[Sequence[str]], where: str) -> str:  # noq
     if isinstance(tag, str):
         return tag
     if isinstance(tag, bool) or not isinstance(tag, int):
-        raise ValueError(f"{where}: expected a tag, found {tag!r}. Correct the line.")
+        raise ValueError(f"{where}: expected a tag, got {tag!r}. Correct the line.")
     if labels is None:
         raise ValueError(
             f"{where}: the tags are numbers, such as {tag}. Give their names in order: --labels "
@@ -710,12 +710,12 @@ def _check_biluo(record: Record, path: Path) -> None:
         if is_open and not continues:
             raise ValueError(
                 f"{path}:{line_before}: expected a tag I-, L- or E-{before[2:]} after {before!r}, "
-                f"found {'the end of the sentence' if starts else repr(tag)}. The file has tags of "
+                f"got {'the end of the sentence' if starts else repr(tag)}. The file has tags of "
                 "BILUO or BIOES, where L- or E- closes each entity that B- opens. Correct the tags."
             )
         if tag[0] in "IMLE" and not is_open:
             raise ValueError(
-                f"{path}:{line}: expected B-, U-, S- or O where no entity is open, found {tag!r}. "
+                f"{path}:{line}: expected B-, U-, S- or O where no entity is open, got {tag!r}. "
                 "The file has tags of BILUO or BIOES. Correct the tag."
             )
         before, line_before = tag, line

@@ -240,7 +240,7 @@ def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
     if isinstance(paths, (str, Path)):
         paths = [paths]
     if not paths:
-        raise ValueError("Expected files to convert, or a list of texts, found none.")
+        raise ValueError("Expected files to convert, or a list of texts, got none.")
     if all(isinstance(path, (str, Path)) for path in paths):
         files = [Path(path) for path in paths]
         if twice := [path for path in files if files.count(path) > 1]:
@@ -285,7 +285,7 @@ def _shares_of(text: str) -> list[float]:
         return [float(share) for share in text.split(",")]
     except ValueError as error:
         raise ValueError(
-            f"Expected numbers with commas between them as --split, such as 0.8,0.1,0.1, was: "
+            f"Expected numbers with commas between them as --split, such as 0.8,0.1,0.1, got "
             f"{text!r}."
         ) from error
 
@@ -295,13 +295,13 @@ def _check_output(output: Path, names: Sequence[str], *, force: bool) -> None:
     if not names:
         if output.suffix != DOCS or output.is_dir():
             raise ValueError(
-                f"Expected as OUTPUT the name of a {DOCS} file, was: {output}. To write a folder "
+                f"Expected as OUTPUT the name of a {DOCS} file, got {output}. To write a folder "
                 "with train, dev and test, give --split 0.8,0.1,0.1."
             )
         check_file_output(output, "OUTPUT", force=force)
         return
     if output.suffix == DOCS or output.is_file():
-        raise ValueError(f"Expected a folder as OUTPUT with --split, was: {output}.")
+        raise ValueError(f"Expected a folder as OUTPUT with --split, got {output}.")
     check_writable(output.resolve(), "OUTPUT")
     there = [name for name in SPLITS if (output / f"{name}{DOCS}").exists()]
     if there and not force:

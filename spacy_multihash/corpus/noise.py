@@ -95,7 +95,7 @@ def noisy_example(example: Example, noise: CharNoise, seed: int) -> Example:
     if sizes[0] != sizes[1]:
         raise ValueError(
             f"{CHAR_NOISE}: expected the same characters in the predicted and the gold doc of an "
-            f"example, found {sizes[0]} and {sizes[1]} visible ones, in {texts[1][:80]!r}. "
+            f"example, got {sizes[0]} and {sizes[1]} visible ones, in {texts[1][:80]!r}. "
             "Correct the example, or put the augmenter ahead of what changes its text."
         )
     predicted, gold = (noise.change(text, numpy.random.default_rng(seed)) for text in texts)
@@ -138,7 +138,7 @@ def make_char_noise_v1(
     check_flag(CHAR_NOISE, "keep_original", keep_original)
     if (alphabet is None) == (corpus is None):
         found = "neither" if corpus is None else "both"
-        raise ValueError(f"{CHAR_NOISE}: expected alphabet or corpus, found {found}. {CHANGE_IT}")
+        raise ValueError(f"{CHAR_NOISE}: expected alphabet or corpus, got {found}. {CHANGE_IT}")
     if alphabet is not None:
         _check_alphabet(alphabet, mask)
 

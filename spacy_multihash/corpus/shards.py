@@ -155,7 +155,7 @@ def _make_doc(text: str, nlp: Language, where: str) -> Doc:
     """Make the doc of a text. Raises ValueError if the text is too long."""
     if len(text) > nlp.max_length:
         raise ValueError(
-            f"{where}: expected a text of at most {nlp.max_length:,} characters, found "
+            f"{where}: expected a text of at most {nlp.max_length:,} characters, got "
             f"{len(text):,}. Cut it, or raise nlp.max_length, which is --max-length of apply."
         )
     return nlp.make_doc(text)

@@ -98,7 +98,7 @@ class Reading:
         rules = (None, "sentences", "documents")
         if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", str(self.docs)):
             raise ValueError(
-                f"--docs must be sentences, documents or a number of tokens, was: {self.docs}."
+                f"--docs must be sentences, documents or a number of tokens, got {self.docs}."
             )
         _ = self.layout
 
@@ -243,7 +243,7 @@ class AnnotatedTexts(Source):
         if len(item.text) > nlp.max_length:
             raise ValueError(
                 f"{self.path}:{item.line}: expected a text of at most {nlp.max_length:,} "
-                f"characters, which is what spaCy takes, found {len(item.text):,}. Cut it."
+                f"characters, which is what spaCy takes, got {len(item.text):,}. Cut it."
             )
         placed = PlacedText(item, nlp)
         doc = placed.doc
@@ -302,7 +302,7 @@ def read_source(path: Path, reading: Reading) -> Source:
     source = _read_source(path, reading)
     if reading.group is not None and not any(item.group for item in source.items):
         raise ValueError(
-            f"{path}: expected {reading.group!r} as --group, found it nowhere. Name a key of "
+            f"{path}: expected {reading.group!r} as --group, got none. Name a key of "
             "JSON, a column of CSV, or the number of a column or the key of comments of CoNLL."
         )
     source.account.check()
@@ -389,7 +389,7 @@ def _tagged_tokens(
     """Cut documents, and note odd tags and tokens."""
     records, problems, notes = tagged.records, tagged.problems, tagged.notes
     if not records:
-        raise ValueError(f"{path}: expected tagged tokens, found none. Give another file.")
+        raise ValueError(f"{path}: expected tagged tokens, got none. Give another file.")
     if reading.docs and reading.docs.isdecimal():
         records = list(cut_records(records, int(reading.docs)))
     scheme, odd = find_scheme(records, path)
@@ -427,12 +427,12 @@ def annotated_texts(
     if not items:
         lines = summarize(path, problems)
         shown = "\n".join(line for title, details in lines for line in (title, *details))
-        raise ValueError(f"{path}: expected texts, found none. Give another file.\n{shown}".strip())
+        raise ValueError(f"{path}: expected texts, got none. Give another file.\n{shown}".strip())
     if not has_entities and not labels:
         unread = dict.fromkeys(problem.detail for problem in problems if problem.what == UNREAD)
         named = " and ".join(unread)
         raise ValueError(
-            f"{path}: expected entities or labels of texts, found none in {len(items):,} texts. "
+            f"{path}: expected entities or labels of texts, got none in {len(items):,} texts. "
             'Entities are "spans", "ents", "entities" or "label"; labels of texts are "cats", '
             '"label" or "accept".' + (f" {named} may be annotation: write it so." if named else "")
         )
@@ -447,7 +447,7 @@ def annotated_texts(
         if not has_entities and bare:
             raise ValueError(
                 f'{path}:{bare[0].line}: expected "cats", "label" or "labels" as other texts have, '
-                "found none. If the label is unknown, leave the text out. If it has none, add "
+                "got none. If the label is unknown, leave the text out. If it has none, add "
                 '"cats": {}.'
             )
         problems += [Problem(text.line, NO_LABELS, repr(text.text[:40])) for text in bare]
@@ -514,12 +514,12 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
     tags = [all(map(is_tag, label.split())) for label in labels]
     if labels and labels != ["O"] and all(tags):
         raise ValueError(
-            f"{path}: expected labels of texts, found tags of tokens: {some}. Write a token and "
+            f"{path}: expected labels of texts, got tags of tokens: {some}. Write a token and "
             "its tag on each line, as CoNLL, with blank lines between sentences."
         )
     if len(labels) >= _MANY_LABELS and len(labels) == texts:
         raise ValueError(
-            f"{path}: found {len(labels):,} different labels in {texts:,} texts, such as {some}. "
+            f"{path}: {texts:,} texts have {len(labels):,} different labels, such as {some}. "
             "Name the column that has the labels with --label-column."
         )
 

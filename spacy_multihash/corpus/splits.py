@@ -296,6 +296,6 @@ def check_shares(shares: Sequence[float]) -> None:
     """Raise ValueError unless there are two or three shares above 0 that add up to 1."""
     if not 2 <= len(shares) <= len(SPLITS) or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
         raise ValueError(
-            f"Expected two or three shares above 0 that add up to 1, of {', '.join(SPLITS)}, was: "
+            f"Expected two or three shares above 0 that add up to 1, of {', '.join(SPLITS)}, got "
             f"{', '.join(map(str, shares))}. Give for example 0.8,0.1,0.1."
         )

@@ -817,7 +817,7 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
         base = feature.base if feature else name
         if base not in ids:
             raise ValueError(
-                f"Expected attributes that depend on a word alone, was: {name!r}. Choose from: "
+                f"Expected attributes that depend on a word alone, got {name!r}. Choose from: "
                 f"{', '.join(sorted(ids))}, and slices and n-grams of them such as ORTH[:2] and "
                 "LOWER{3,5}."
             )

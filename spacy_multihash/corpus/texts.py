@@ -163,7 +163,7 @@ def _parsed(path: Path, number: int, text: str) -> Any:  # noqa: ANN401 (any JSO
 
 def _no_object(path: Path, number: int, line: str, why: str = "") -> ValueError:
     return ValueError(
-        f"{path}:{number}: expected a JSON object on each line, found {line[:80]!r}{why}. "
+        f"{path}:{number}: expected a JSON object on each line, got {line[:80]!r}{why}. "
         "Correct the line."
     )
 
@@ -297,7 +297,7 @@ def text_of_json(
     record, unread = _of_tools(value, where)
     if not isinstance(record, dict):
         raise ValueError(
-            f"{where}: expected a JSON object, found {json.dumps(value)[:80]!r}. Correct the line."
+            f"{where}: expected a JSON object, got {json.dumps(value)[:80]!r}. Correct the line."
         )
     text = text_of(record, where)
     found = _annotation_of(record, where, separator)
@@ -375,7 +375,7 @@ def _tokens_of(record: Mapping[str, Any], text: str, where: str) -> Optional[lis
             token = token.get("text", text[start:end] if is_placed else None)
         if not isinstance(token, str):
             raise ValueError(
-                f'{where}: expected words as "tokens", or objects with "start" and "end", found '
+                f'{where}: expected words as "tokens", or objects with "start" and "end", got '
                 f"{str(tokens)[:80]}. Correct the line, or leave them out."
             )
         words.append(token)
@@ -394,14 +394,14 @@ def _of_tools(value: Any, where: str) -> tuple[Any, list[str]]:  # noqa: ANN401 
     if not isinstance(value, dict):
         return value, []
     if "paragraphs" in value:
-        raise ValueError(f"{where}: found training data of spaCy 2. Use spacy convert instead.")
+        raise ValueError(f"{where}: this is training data of spaCy 2. Use spacy convert instead.")
     tasks = value.get("annotations", value.get("completions"))
     if isinstance(value.get("data"), dict) and isinstance(tasks, list):
         return _of_label_studio(value, tasks, where)
     if "text" in value and isinstance(tasks, list) and are_entities(tasks):
         if any(isinstance(task, dict) and isinstance(task.get("label"), int) for task in tasks):
             raise ValueError(
-                f"{where}: found an old export of doccano, which has numbers in the place of "
+                f"{where}: this is an old export of doccano, which has numbers in the place of "
                 "labels. Export the project as JSONL with text labels."
             )
         others = {key: each for key, each in value.items() if key != "annotations"}
@@ -417,7 +417,7 @@ def _of_label_studio(
     texts = [text for text in data.values() if isinstance(text, str)]
     if "text" not in data and len(texts) != 1:
         raise ValueError(
-            f'{where}: expected the text as "data": {{"text": "a text"}}, found {len(texts)} texts '
+            f'{where}: expected the text as "data": {{"text": "a text"}}, got {len(texts)} texts '
             f"in {', '.join(data) or 'nothing'}. Rename the one that's annotated."
         )
     record = {"text": data.get("text", *texts[:1])}
@@ -427,7 +427,7 @@ def _of_label_studio(
         raise ValueError(f"{where}: expected the results of an annotation. Correct the line.")
     if any(result != results[0] for result in results[1:]):
         raise ValueError(
-            f"{where}: found {len(results)} annotations that differ. Export the one that counts."
+            f"{where}: there are {len(results)} annotations that differ. Export one of them."
         )
     if not results:
         unread = ["predictions"] if value.get("predictions") else []
@@ -458,12 +458,12 @@ def text_of(record: Mapping[str, Any], where: str) -> str:
         raise ValueError(f'{where}: no "text" in the line (it has {keys or "nothing"}). Add it.')
     text = record["text"]
     if not isinstance(text, str):
-        raise ValueError(f'{where}: expected a string as "text", found {text!r}. Correct the line.')
+        raise ValueError(f'{where}: expected a string as "text", got {text!r}. Correct the line.')
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f'{where}: expected as "text" what UTF-8 can write, found {text[error.start]!r} at '
+            f'{where}: expected as "text" what UTF-8 can write, got {text[error.start]!r} at '
             f"position {error.start}, which is half of a character. Correct the line."
         ) from error
     return text
@@ -495,8 +495,7 @@ def _label(value: Any, where: str, key: str) -> str:  # noqa: ANN401 (any JSON)
     ):
         return clean(str(value))
     raise ValueError(
-        f'{where}: expected as "{key}" something like {_EXAMPLES}; found {value!r}. '
-        "Correct the line."
+        f'{where}: expected as "{key}" something like {_EXAMPLES}; got {value!r}. Correct the line.'
     )
 
 
@@ -507,7 +506,7 @@ def _share(value: Any, label: str, where: str) -> float:  # noqa: ANN401 (any JS
     if isinstance(value, float) and 0 < value < 1:
         advice = "spaCy's classifiers learn from 0 and 1 only: round it, or leave the label out."
     raise ValueError(
-        f'{where}: expected true, false, 0 or 1 for each label of "cats", found {value!r} for '
+        f'{where}: expected true, false, 0 or 1 for each label of "cats", got {value!r} for '
         f"{label!r}. {advice}"
     )
 
@@ -530,7 +529,7 @@ def _spans(item: Any, where: str) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
             return [TextSpan(start, end, clean(label), text, answer) for label in labels]
     raise ValueError(
         f'{where}: expected an entity like {{"start": 0, "end": 4, "label": "X"}} or [0, 4, "X"], '
-        f"found {item!r}. Correct the line."
+        f"got {item!r}. Correct the line."
     )
 
 
@@ -589,7 +588,7 @@ def read_csv(
     names = (layout.text_column, layout.label_column)
     if delimiter is None or not {*names} <= {*header} or len(rows[0].lines) > 1:
         raise ValueError(
-            f"{path}:1: expected a header with the columns {names[0]!r} and {names[1]!r}, found "
+            f"{path}:1: expected a header with the columns {names[0]!r} and {names[1]!r}, got "
             f"{first[:80]!r}. Add a header, or name the columns with --text-column and "
             "--label-column. A comma, tab, semicolon or | separates them."
         )
@@ -611,7 +610,7 @@ def read_csv(
             where = f"{path}:{lines_of.start}"
             if len(fields) != len(header):
                 raise ValueError(
-                    f"{where}: expected {len(header)} fields as in the header, found {len(fields)} "
+                    f"{where}: expected {len(header)} fields as in the header, got {len(fields)} "
                     f"in {str(fields)[:80]}. Correct the line. A field that has what stands "
                     "between fields is in quotes."
                 )
@@ -699,12 +698,12 @@ def _labels_of_field(field_: str, layout: CsvLayout, where: str) -> dict[str, fl
     """Return the labels in a field of CSV. Raises ValueError."""
     if re.fullmatch(r"\[.*\]|\{.*\}", field_, re.DOTALL):
         raise ValueError(
-            f"{where}: found a list or an object in the column {layout.label_column!r}, as Label "
-            f"Studio writes entities and several labels: {field_[:60]!r}. Export JSON."
+            f"{where}: the column {layout.label_column!r} has a list or an object, as Label Studio "
+            f"writes entities and several labels: {field_[:60]!r}. Export JSON."
         )
     if "\n" in field_:
         raise ValueError(
-            f"{where}: found several lines in the column {layout.label_column!r}: "
+            f"{where}: there are several lines in the column {layout.label_column!r}: "
             f"{field_[:60]!r}. Close the quote where it begins."
         )
     separator = layout.label_separator
@@ -712,7 +711,7 @@ def _labels_of_field(field_: str, layout: CsvLayout, where: str) -> dict[str, fl
     cats = {clean(label): 1.0 for label in labels if clean(label)}
     if not cats and not separator:
         raise ValueError(
-            f"{where}: expected a label in the column {layout.label_column!r}, found none. Correct "
+            f"{where}: expected a label in the column {layout.label_column!r}, got none. Correct "
             "the line, or give --label-separator if a text may have no label."
         )
     return cats

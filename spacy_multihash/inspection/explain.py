@@ -316,7 +316,7 @@ def _find_span(doc: Doc, wanted: str) -> list[Key]:
     """Find all places of a TEXT=LABEL in a doc."""
     text, equals, label = wanted.rpartition("=")
     if not (equals and text and label):
-        raise ValueError(f"A span must be TEXT=LABEL, such as 'New York=GPE', was: {wanted}")
+        raise ValueError(f"A span must be TEXT=LABEL, such as 'New York=GPE', got {wanted}")
     spans: list[Optional[Span]] = []
     start = doc.text.find(text)
     while start >= 0:

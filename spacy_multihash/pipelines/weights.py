@@ -66,7 +66,7 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
         or not is_built_like(MultiHashEmbed(**settings), embed)
     ):
         raise ValueError(
-            f"Expected the model of a spacy.MultiHashEmbed.v2, was given '{embed.name}', which has "
+            f"Expected the model of a spacy.MultiHashEmbed.v2, got '{embed.name}', which has "
             f"other layers, sizes or settings. {_EMBED}"
         )
     seeds = spacy_seeds(len(hashes))
@@ -118,7 +118,7 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     expected = build_multi_hash_embed_v1(**settings, seeds=seeds)
     if [n.name for n in expected.walk()][1:] != [n.name for n in embed.walk()][1:]:
         raise ValueError(
-            f"Expected the model of a MultiHashEmbed.v1, was given '{embed.name}', which has other "
+            f"Expected the model of a MultiHashEmbed.v1, got '{embed.name}', which has other "
             f"layers. {_EMBED}"
         )
     theirs = MultiHashEmbed(**settings)
@@ -152,7 +152,7 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
         }
     if not settings or not is_built_like(MaxoutWindowEncoder(**settings), encoder):
         raise ValueError(
-            "Expected the model of a spacy.MaxoutWindowEncoder.v2, was given "
+            "Expected the model of a spacy.MaxoutWindowEncoder.v2, got "
             f"'{encoder.name}', which has other layers, sizes or settings. {_ENCODE}"
         )
     ours = build_maxout_window_encoder_v1(**settings)
@@ -171,7 +171,7 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     """
     if encoder.name != MAXOUT_WINDOW_ENCODER:
         raise ValueError(
-            f"Expected the model of a MaxoutWindowEncoder.v1, was given '{encoder.name}'. {_ENCODE}"
+            f"Expected the model of a MaxoutWindowEncoder.v1, got '{encoder.name}'. {_ENCODE}"
         )
     theirs = MaxoutWindowEncoder(
         width=encoder.get_dim("nO"),

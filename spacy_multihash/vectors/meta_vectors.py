@@ -76,7 +76,7 @@ def forward(model: RowsLayer, X: TableRows, is_train: bool) -> tuple[Floats2d, C
         expected = model.get_dim(f"nI_{name}")
         if rows.shape[1] != expected:
             raise ValueError(
-                f"{_WHERE} was trained with a table '{name}' of width {expected}, was given one "
+                f"{_WHERE} was trained with a table '{name}' of width {expected}, got one "
                 f"of width {rows.shape[1]}. Give the table that it was trained with, or train anew."
             )
     is_concat = model.attrs["mode"].value == "concat"

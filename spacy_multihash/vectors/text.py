@@ -163,7 +163,7 @@ def _only(names: Sequence[str]) -> str:
         raise EOFError("the archive has no file")
     if len(names) > 1:
         raise ValueError(
-            f"expected an archive with one file, found {', '.join(names)}. Unpack it, and give "
+            f"expected an archive with one file, got {', '.join(names)}. Unpack it, and give "
             "the path of one of them."
         )
     return names[0]

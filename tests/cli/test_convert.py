@@ -185,7 +185,7 @@ def test_a_folder_of_another_split_is_not_mixed_with_a_new_one(tmp_path: Path) -
         ("out", {}, r"OUTPUT the name of a .spacy file"),
         ("x.spacy", {"split": "0.8,0.2"}, r"Expected a folder as OUTPUT with --split"),
         ("my.conll/out", {"split": "0.8,0.2"}, r"my\.conll isn't a writable folder"),
-        ("out", {"split": "0.8,rest"}, r"Expected numbers with commas .* was: '0.8,rest'"),
+        ("out", {"split": "0.8,rest"}, r"Expected numbers with commas .* got '0.8,rest'"),
         ("x.spacy", {"lang": "nolanguage"}, r"Can't import language nolanguage"),
         ("x.spacy", {"reading": Reading(format="csv")}, r"my\.conll:1: expected a header"),
     ],

@@ -390,7 +390,7 @@ def test_a_text_of_csv_may_be_longer_than_a_field_by_default(tmp_path: Path) -> 
 
 def test_a_label_of_its_own_for_each_text_is_no_label(tmp_path: Path) -> None:
     rows = "".join(f"a,{i}\n" for i in range(30))
-    with pytest.raises(ValueError, match="30 different labels in 30 texts, such as '0', '1'"):
+    with pytest.raises(ValueError, match="30 texts have 30 different labels, such as '0', '1'"):
         read(tmp_path, f"text,label\n{rows}", "my.csv")
     assert len(read(tmp_path, f"text,label\n{rows}a,0\n", "my.csv").items) == 31
 
@@ -431,19 +431,19 @@ def test_formats_are_told_by_suffix_or_content(
 TOOL = {"text": "Anna", "annotations": [{"label": 7, "start_offset": 0, "end_offset": 4}]}
 TWO = {**TASK, "annotations": [{"result": []}, {"result": [1]}]}
 CASES: list[tuple[str, str, str]] = [
-    ("my.conll", "a O\nb\n", ":2: expected 2 columns as lines before, found 1 in 'b'"),
-    ("my.conll", "a\n", ":1: expected a token and its tag, found one column in 'a'"),
-    ("my.conll", "a\tO\n \tO\n", ":2: expected a token in the first column, found ''"),
-    ("my.conll", "a PER\n", ":1: .* found 'PER' in 'a PER'"),
-    ("my.conll", "a B-\n", ":1: .* found 'B-'"),
-    ("my.conll", "\n\n", ": expected tagged tokens, found none"),
-    ("my.jsonl", "", ": expected texts, found none"),
-    ("my.conll", "a B-A\nb O\nc U-A\n", ":1: expected a tag I-, L- or E-A after 'B-A', found 'O'"),
-    ("my.conll", "a U-A\nb B-A\n\nc L-A\n", ":2: .* found the end of the sentence"),
-    ("my.conll", "a U-A\nb B-A\n", ":2: .* found the end of the sentence"),
-    ("my.conll", "a U-A\nb B-A\nc L-B\n", ":2: .* after 'B-A', found 'L-B'"),
-    ("my.conll", "a U-A\nb I-A\n", ":2: expected B-, U-, S- or O where no .* found 'I-A'"),
-    ("my.conll", "a\tN\tB-P\n\n#\tN\tX\nc\tN\tO\n", ":3: expected the tag O, .* found 'X'"),
+    ("my.conll", "a O\nb\n", ":2: expected 2 columns as lines before, got 1 in 'b'"),
+    ("my.conll", "a\n", ":1: expected a token and its tag, got one column in 'a'"),
+    ("my.conll", "a\tO\n \tO\n", ":2: expected a token in the first column, got ''"),
+    ("my.conll", "a PER\n", ":1: .* got 'PER' in 'a PER'"),
+    ("my.conll", "a B-\n", ":1: .* got 'B-'"),
+    ("my.conll", "\n\n", ": expected tagged tokens, got none"),
+    ("my.jsonl", "", ": expected texts, got none"),
+    ("my.conll", "a B-A\nb O\nc U-A\n", ":1: expected a tag I-, L- or E-A after 'B-A', got 'O'"),
+    ("my.conll", "a U-A\nb B-A\n\nc L-A\n", ":2: .* got the end of the sentence"),
+    ("my.conll", "a U-A\nb B-A\n", ":2: .* got the end of the sentence"),
+    ("my.conll", "a U-A\nb B-A\nc L-B\n", ":2: .* after 'B-A', got 'L-B'"),
+    ("my.conll", "a U-A\nb I-A\n", ":2: expected B-, U-, S- or O where no .* got 'I-A'"),
+    ("my.conll", "a\tN\tB-P\n\n#\tN\tX\nc\tN\tO\n", ":3: expected the tag O, .* got 'X'"),
     ("my.conll", "a B-A\rb I-A\r\rx O\r", ":1: expected lines that end with a line feed"),
     ("my.conll", "1-2\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1-2' and others"),
     ("my.conll", "1.1\tIm\tO\n1\tIn\tO\n", ":1: expected tokens .* alone, '1.1' and others"),
@@ -451,13 +451,13 @@ CASES: list[tuple[str, str, str]] = [
     ("my.txt", "", "Cannot tell the format of|my.txt"),
     ("my.json", json.dumps(TOOL), ":1: .* an old export of doccano, .* as JSONL with text labels"),
     ("my.json", '[{"id": 0, "paragraphs": []}]', ":1: .* Use spacy convert instead"),
-    ("my.json", json.dumps(TWO), ":1: found 2 annotations that differ"),
-    ("my.json", '{"text": "a"}\n{"text": "b", "label": []}', "found none in 2 texts"),
-    ("my.json", '{"text": " ", "label": "A"}', ": expected texts, found none"),
-    ("my.csv", "a,b\nc,d\n", ":1: expected a header with the columns 'text' and 'label', found"),
+    ("my.json", json.dumps(TWO), ":1: there are 2 annotations that differ"),
+    ("my.json", '{"text": "a"}\n{"text": "b", "label": []}', "got none in 2 texts"),
+    ("my.json", '{"text": " ", "label": "A"}', ": expected texts, got none"),
+    ("my.csv", "a,b\nc,d\n", ":1: expected a header with the columns 'text' and 'label', got"),
     ("my.csv", "", ":1: expected a header"),
-    ("my.csv", "text,label\n", ": expected texts, found none"),
-    ("my.csv", "text,label\na,A\nb,c,A\n", ":3: expected 2 fields as in the header, found 3"),
+    ("my.csv", "text,label\n", ": expected texts, got none"),
+    ("my.csv", "text,label\na,A\nb,c,A\n", ":3: expected 2 fields as in the header, got 3"),
     ("my.csv", 'text,label\n"a\nb",A\nb, \n', ":4: expected a label in the column 'label'"),
     ("my.csv", 'text,label\na,A\n"b\n', ":3: .* quote that isn't closed"),
     (
@@ -466,22 +466,22 @@ CASES: list[tuple[str, str, str]] = [
         ":3: .* quote that isn't closed",
     ),
     ("my.csv", 'text,label,"a"b\na,A\n', ":1: .* quote that isn't closed"),
-    ("my.csv", "text,label\nin,O\nLondon,B-geo\n", "found tags of tokens: 'B-geo', 'O'"),
+    ("my.csv", "text,label\nin,O\nLondon,B-geo\n", "got tags of tokens: 'B-geo', 'O'"),
 ]
 # Second lines, and what the message expects.
 LINES = {
     '{"text": "b"}': '"cats", "label" or "labels" as',
-    '{"text": "hi \\ud83d"}': r".* found '\\ud83d' at position 3, .* half of a",
-    "{": r"a JSON object on each line, found '\{'",
-    '[{"text": "a"}]': "a JSON object, found",
-    '{"text": "a", "spans": 3}': 'as "spans" something like .*; found 3',
-    '{"text": "a", "cats": ["A"]}': r'as "cats" something like .*; found',
+    '{"text": "hi \\ud83d"}': r".* got '\\ud83d' at position 3, .* half of a",
+    "{": r"a JSON object on each line, got '\{'",
+    '[{"text": "a"}]': "a JSON object, got",
+    '{"text": "a", "spans": 3}': 'as "spans" something like .*; got 3',
+    '{"text": "a", "cats": ["A"]}': r'as "cats" something like .*; got',
     '{"text": "a", "cats": {"A": 2}}': "true, false, 0 or 1",
     '{"text": "a", "cats": {"A": NaN}}': "true, false, 0 or 1",
-    '{"text": "a", "label": [[0, "X"]]}': r"an entity like .*found \[0, 'X'\]",
-    '{"text": "a", "label": [[0, 1, 2]]}': r"an entity like .*found \[0, 1, 2\]",
+    '{"text": "a", "label": [[0, "X"]]}': r"an entity like .*got \[0, 'X'\]",
+    '{"text": "a", "label": [[0, 1, 2]]}': r"an entity like .*got \[0, 1, 2\]",
     '{"text": "a", "spans": [{"start": 0}]}': r"an entity like .*\{'start': 0\}",
-    '{"text": "a", "label": true}': 'as "label" something like .*found True',
+    '{"text": "a", "label": true}': 'as "label" something like .*got True',
     "[" * 100_000: "a JSON object on each line",
 }
 TOKENS = {
@@ -490,8 +490,8 @@ TOKENS = {
     '{"tokens": "a", "ner_tags": "O"}': 'expected "tokens" and as many "ner_tags"',
     '{"tokens": ["a"], "ner_tags": ["PER"]}': "expected a token and a tag .*'PER'",
     '{"tokens": [" "], "ner_tags": ["O"]}': "expected a token and a tag .*' ' and 'O'",
-    '{"tokens": ["a"], "ner_tags": [1.5]}': "expected a tag, found 1.5",
-    '{"tokens": ["a"], "ner_tags": [true]}': "expected a tag, found True",
+    '{"tokens": ["a"], "ner_tags": [1.5]}': "expected a tag, got 1.5",
+    '{"tokens": ["a"], "ner_tags": [true]}': "expected a tag, got True",
     '{"tokens": ["a"], "ner_tags": [1]}': "the tags are numbers.*--labels O,B-PER",
     "[1": "expected a JSON object",
 }

@@ -160,7 +160,7 @@ def test_every_annotation_of_a_doc_is_kept() -> None:
 
 def test_example_of_two_texts_is_refused() -> None:
     example = Example(NLP.make_doc("ab c"), NLP.make_doc("abcd"))
-    with pytest.raises(ValueError, match=r"found 3 and 4 visible ones, in 'abcd'"):
+    with pytest.raises(ValueError, match=r"got 3 and 4 visible ones, in 'abcd'"):
         noisy_example(example, CharNoise(0.1, ALPHABET), 0)
 
 
@@ -228,8 +228,8 @@ def test_alphabet_of_a_corpus_has_its_visible_characters_without_the_mask(tmp_pa
         ({"alphabet": "aba"}, "alphabet must be a string of distinct visible .* got 'aba'"),
         ({"alphabet": "a b"}, "alphabet must be a string of distinct visible .* got 'a b'"),
         ({"alphabet": ["a"]}, r"alphabet must be a string of distinct visible .* got \['a'\]"),
-        ({"alphabet": None}, "expected alphabet or corpus, found neither"),
-        ({"corpus": "x.spacy"}, "expected alphabet or corpus, found both"),
+        ({"alphabet": None}, "expected alphabet or corpus, got neither"),
+        ({"corpus": "x.spacy"}, "expected alphabet or corpus, got both"),
     ],
 )
 def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -126,7 +126,7 @@ def test_attributes_are_the_vocabs_and_can_be_chosen(vocab: Vocab) -> None:
 
 @pytest.mark.parametrize("attrs", [["NORM", "POS"], ["nonsense"], ["norm"], [""]])
 def test_attribute_that_no_word_has_is_refused(vocab: Vocab, attrs: list[str]) -> None:
-    with pytest.raises(ValueError, match="depend on a word alone, was: '.*'. Choose from: IS_AL"):
+    with pytest.raises(ValueError, match="depend on a word alone, got '.*'. Choose from: IS_AL"):
         corpus_stats(make_docs(), attrs=attrs)
 
 
@@ -252,9 +252,9 @@ def test_bad_input_is_named(folder: Path) -> None:
         (("train.spacy", "--vectors", "nowhere"), "Cannot load the vectors of nowhere: expected"),
         (("train.spacy", "--vectors", "pipeline"), "has no vectors: its table is empty"),
         (("train.spacy", "--lang", "nolanguage"), "Can't import language nolanguage"),
-        (("train.spacy", "--attrs", "NORM, PLACE"), "depend on a word alone, was: 'PLACE'"),
-        (("train.spacy", "--attrs", "NORM,"), "was: ''"),
-        (("train.spacy", "--attrs", "MORPH[Case]"), r"was: 'MORPH\[Case\]'"),
+        (("train.spacy", "--attrs", "NORM, PLACE"), "depend on a word alone, got 'PLACE'"),
+        (("train.spacy", "--attrs", "NORM,"), "got ''"),
+        (("train.spacy", "--attrs", "MORPH[Case]"), r"got 'MORPH\[Case\]'"),
         (("train.spacy", "--attrs", "LOWER{3,5},ORTH[:2"), "each of attrs must be a name such"),
         (
             ("train.spacy", "--attrs", "_.a b"),

@@ -267,7 +267,7 @@ def test_weights_of_other_tables_or_modes_are_refused(paths: dict[str, str]) -> 
 
 def test_a_table_of_another_width_is_refused(nlp: Language) -> None:
     nlp.vocab.vectors = vectors_of(nlp, ["Anna"], 9)
-    with pytest.raises(ValueError, match="a table 'vocab' of width 6, was given one of width 9"):
+    with pytest.raises(ValueError, match="a table 'vocab' of width 6, got one of width 9"):
         nlp(TEXT)
 
 

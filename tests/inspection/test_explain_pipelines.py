@@ -106,7 +106,7 @@ def test_no_more_entities_are_explained_than_asked_for(nlp: Language) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"spans": ["Anna"]}, "must be TEXT=LABEL.* was: Anna"),
+        ({"spans": ["Anna"]}, "must be TEXT=LABEL.* got Anna"),
         ({"spans": ["Carla=PER"]}, "'Carla' is not in the text"),
         ({"spans": ["nna=PER"]}, "'nna' stands within a token"),
         ({"spans": ["Anna=XYZ"]}, "There is no label 'XYZ'"),

@@ -181,8 +181,8 @@ def test_text_is_read_from_elsewhere(way: str, folder: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["model"], "Expected either TEXT or --file, was given neither"),
-        (["model", "a", "--file", "b"], "Expected either TEXT or --file, was given both"),
+        (["model"], "Expected either TEXT or --file, got neither"),
+        (["model", "a", "--file", "b"], "Expected either TEXT or --file, got both"),
         (["model", " \n"], "The text is empty"),
         (["model", "-"], "Expected UTF-8 as standard input. 'utf-8' codec can't decode byte 0xff"),
         (["model", "M\udcfcller"], "'utf-8' codec can't encode character"),

@@ -155,11 +155,11 @@ ENCODER = "Expected the model of a spacy.MaxoutWindowEncoder"
 CONVERTERS = [embed_from_spacy, embed_to_spacy, encoder_from_spacy, encoder_to_spacy]
 REFUSED: list[tuple[Any, Any, str]] = [
     (embed_to_spacy, ours(num_hashes=3, **SEEDS), HASHES),
-    *((embed_to_spacy, whole, r"a MultiHashEmbed.v1, was given .*get_ref") for whole in WHOLES),
+    *((embed_to_spacy, whole, r"a MultiHashEmbed.v1, got .*get_ref") for whole in WHOLES),
     *((embed_from_spacy, other, THEIRS) for other in OTHERS),
     (encoder_from_spacy, OURS_ENCODER, ENCODER),
     (encoder_from_spacy, MishWindowEncoder(8, 1, 2), ENCODER),
-    (encoder_to_spacy, MaxoutWindowEncoder(8, 1, 3, 2), "of a MaxoutWindowEncoder.v1, was"),
+    (encoder_to_spacy, MaxoutWindowEncoder(8, 1, 3, 2), "of a MaxoutWindowEncoder.v1, got"),
 ]
 
 

@@ -96,9 +96,7 @@ def test_only_file_of_an_archive_is_read(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the archive has no file"):
         read_table(pack(tmp_path, name, {}))
     widths = {f"glove.{width}d.txt": data for width in (50, 100)}
-    with pytest.raises(
-        ValueError, match=r"/in\.\w+.*: .* one file, found glove.50d.txt, glove.100d"
-    ):
+    with pytest.raises(ValueError, match=r"/in\.\w+.*: .* one file, got glove.50d.txt, glove.100d"):
         read_table(pack(tmp_path, name, widths))
 
 
