@@ -197,7 +197,10 @@ REFUSED: list[tuple[Callable[[Path], Any], str]] = [
     *((of_file(tables), NO_FILE) for tables in ({}, {"NORM": 3})),
     (of_settings(unk=5), "unk must be 0, got 5"),
     (of_settings(tables={"NORM": {17: 2, 18: 3}}), ROWS.format(2, 2)),
-    (lambda _: make_set_attr(Path("x"), "tok2vec", "x", "m"), "attr = 'tables' of a MultiE.*got 'x'"),
+    (
+        lambda _: make_set_attr(Path("x"), "tok2vec", "x", "m"),
+        "attr = 'tables' of a MultiE.*got 'x'",
+    ),
 ]
 
 
