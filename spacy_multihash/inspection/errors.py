@@ -136,7 +136,7 @@ class Errors(Result):
         """
         if suspects := self.suspects:
             intro = (
-                "The model is sure, and training annotates these words as the model does. "
+                "The model is sure, and training doesn't annotate these words otherwise. "
                 "Look at these first."
             )
             yield Group(SUSPECT, intro, len(suspects), suspects[:limit])

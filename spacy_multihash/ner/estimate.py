@@ -45,6 +45,8 @@ WORDS = 50
 FAR = 0.25
 # Less probable entities say little about where the model is unsure.
 UNSURE = 0.02
+# Intervals of fewer entities would say nothing.
+FEWEST = 10
 # Samples of texts, and the most groups of consecutive texts that they draw.
 _SAMPLES, _GROUPS = 1000, 1000
 _INTERVAL = (2.5, 97.5)
@@ -112,7 +114,7 @@ class Estimate(Result):
                 label,
                 f"{one.predicted:,}",
                 f"{one.true:,.0f}",
-                *(_cell(getattr(one, name), one.intervals.get(name)) for name in _SCORES),
+                *(_cell(one, name) for name in _SCORES),
             )
             for label, one in {"all": self.overall, **self.labels}.items()
         ]
@@ -129,10 +131,13 @@ class Estimate(Result):
 _SCORES = ("precision", "recall", "f1")
 
 
-def _cell(score: Optional[float], interval: Optional[tuple[float, float]]) -> str:
+def _cell(one: Expected, name: str) -> str:
+    score: Optional[float] = getattr(one, name)
     if score is None:
         return "-"
-    low, high = interval or (score, score)
+    if max(one.predicted, one.true) < FEWEST or name not in one.intervals:
+        return f"{100 * score:.1f}"
+    low, high = one.intervals[name]
     return f"{100 * score:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
@@ -547,6 +552,9 @@ def distance_of(of_dev: Mapping[str, float], words: Counter[str]) -> float:
 def _warnings(
     known: Mapping[str, Any], counted: Counted, distance: Optional[float]
 ) -> Iterator[str]:
+    predicted, _, true = counted.sums()
+    if max(predicted, true) < FEWEST:
+        yield f"The texts have too few entities to tell: {true:.0f} are expected. Give more texts."
     if not known:
         yield (
             "The pipeline doesn't say how well it's calibrated. Most models are too sure, and then "

@@ -71,7 +71,7 @@ def _doubtful(mistakes: Union[Errors, TextMistakes], where: str) -> Iterator[Adv
     """Point to annotation that the model is sure is wrong."""
     doubtful, agrees = mistakes.suspects, ""
     if isinstance(mistakes, Errors):
-        agrees = ", and train annotates these words as the model does"
+        agrees = ", and train doesn't annotate these words otherwise"
     if doubtful:
         yield Advice(
             "Look at annotation that may be wrong",

@@ -117,8 +117,11 @@ def test_calibration_on_dev_corrects_the_counts_and_widens_the_intervals(nlp: La
 
 def test_calibration_is_saved_with_the_pipeline(nlp: Language, tmp_path: Path) -> None:
     calibrate(nlp, wrong_docs() * 4, tmp_path / "model")
-    loaded, found = estimate(tmp_path / "model", TEXTS), estimate(nlp, TEXTS)
+    texts = TEXTS * 10
+    loaded, found = estimate(tmp_path / "model", texts), estimate(nlp, texts)
     assert loaded.warnings == found.warnings == []
+    few = estimate(nlp, TEXTS)
+    assert "too few entities" in few.warnings[0] and "[" not in "".join(map(str, few.tables()))
     assert loaded.f1 == pytest.approx(found.f1)  # meta.json has nine digits
     assert loaded.overall.intervals["f1"] == pytest.approx(found.overall.intervals["f1"])
 
