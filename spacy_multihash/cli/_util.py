@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import MISSING, fields
 from functools import partial, wraps
-from inspect import Parameter, getdoc, signature
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn, Optional, TypeVar, cast, get_type_hints
@@ -126,7 +125,7 @@ def command(title: str, *, needs: Names = _NONE, excludes: Names = _NONE) -> Cal
                 function(**({"ctx": ctx} if takes_context else {}), **arguments)
 
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        others = [each for name, each in signature.parameters.items() if name != "ctx"]
+        others = [shown for name, shown in signature.parameters.items() if name != "ctx"]
         run.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[context.replace(annotation=typer.Context), *others]
         )
@@ -143,21 +142,28 @@ def with_options(options: type) -> Callable[[F], F]:
     metadata say `{"option": False}` has none.
     """
     described = r"^(\w+) \(.*?\): (.*?)(?=^\w|^$)"
-    about = dict(re.findall(described, getdoc(options) or "", re.M | re.S))
-    types, made = get_type_hints(options), list[Parameter]()
-    for each in fields(options):
-        if each.metadata.get("option", True):
-            names = [f"--{each.name.replace('_', '-')}", *each.metadata.get("names", ())]
-            default = ... if each.default is MISSING else each.default
-            text = " ".join(about[each.name].split()).rstrip(".")
-            option = typer.Option(default, *([] if default is True else names), help=text)
-            kind, type_ = Parameter.KEYWORD_ONLY, types[each.name]
-            made.append(Parameter(each.name, kind, default=option, annotation=type_))
+    about = dict(re.findall(described, inspect.getdoc(options) or "", re.M | re.S))
+    types, parameters = get_type_hints(options), list[inspect.Parameter]()
+    for setting in fields(options):
+        if setting.metadata.get("option", True):
+            name = setting.name
+            flags = [f"--{name.replace('_', '-')}", *setting.metadata.get("names", ())]
+            default = ... if setting.default is MISSING else setting.default
+            text = " ".join(about[name].split()).rstrip(".")
+            option = typer.Option(default, *([] if default is True else flags), help=text)
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter(name, kind, default=option, annotation=types[name]))
 
     def decorate(function: F) -> F:
-        shown = signature(function)
-        own = [each for each in shown.parameters.values() if each.kind != Parameter.VAR_KEYWORD]
-        function.__signature__ = shown.replace(parameters=[*own, *made])  # type: ignore[attr-defined]
+        signature = inspect.signature(function)
+        own = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind != inspect.Parameter.VAR_KEYWORD
+        ]
+        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*own, *parameters]
+        )
         return function
 
     return decorate
@@ -176,7 +182,7 @@ def check_options(ctx: typer.Context, needs: Names, excludes: Names) -> None:
 
     for name, others in needs.items():
         if is_given(name) and not any(map(is_given, others)):
-            other = " or ".join(shown[each] for each in others)
+            other = " or ".join(shown[needed] for needed in others)
             raise ValueError(f"{shown[name]} is for {other}. Leave it out, or give {other}.")
     for name, others in excludes.items():
         for other in filter(is_given, others if is_given(name) else ()):

@@ -33,6 +33,11 @@ def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
         warnings.filterwarnings("ignore", message=r"\[W090\]")  # the error below says more
         files = walk_corpus(path, ".spacy") if path.exists() else []
     if not files:
+        if path.is_file():
+            raise FileNotFoundError(
+                f"{path} isn't a .spacy file. Make one with:\n"
+                f"    python -m spacy multihash convert {path} corpus.spacy"
+            )
         raise FileNotFoundError(
             f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
             "path, or make one with: python -m spacy multihash convert"

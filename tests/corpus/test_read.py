@@ -19,7 +19,7 @@ VOCAB = spacy.blank("en").vocab
     ("name", "data", "error", "message"),
     [
         ("none.spacy", None, FileNotFoundError, "There is no corpus at .*none.spacy"),
-        ("my.conll", b"Anna B-PER\n", FileNotFoundError, "expected a .spacy file.* convert"),
+        ("my.conll", b"Anna B-PER\n", FileNotFoundError, "(?s)a .spacy file.* convert .*my.conll"),
         (".", None, FileNotFoundError, "expected a .spacy file, or a folder of them"),
         ("x.spacy", b"", ValueError, "Cannot read .*x.spacy"),
         ("x.spacy", b"{}", ValueError, "Cannot read .*x.spacy"),
