@@ -9,7 +9,7 @@ package's metadata, and so no entry points: there, importing the package registe
 import sys
 from importlib import import_module
 
-__version__ = "1.0.0"
+__version__ = "1.1.0.dev0"
 
 _NAMES = {
     "common.result": ["Result"],

@@ -18,6 +18,7 @@ def test_citation_is_of_this_version() -> None:
     assert citation["title"] == metadata["name"]
     assert citation["license"] == metadata["license"]
     assert "arXiv:2212.09255" in str(citation["preferred-citation"])
+    assert all(paper["authors"] and paper["notes"] for paper in citation["references"])
 
 
 def test_source_distribution_names_files_that_are_there() -> None:
