@@ -452,13 +452,14 @@ class ArrayOps(Ops):
 
     def adam_step(
         self,
-        optimizer: Optimizer,
+        optimizer: Any,  # noqa: ANN401 (compute/adam.py's Adam)
         key: tuple[int, str],
         weights: FloatsXd,
         gradient: FloatsXd,
         lr_scale: float,
     ) -> tuple[FloatsXd, FloatsXd]:
         """Take a step of Adam in place, set the gradient to 0, and return both."""
+        optimizer.moving.pop(key, None)
         return Optimizer.__call__(optimizer, key, weights, gradient, lr_scale=lr_scale)
 
 

@@ -155,8 +155,11 @@ typedef struct {
     float decay, average_rest;        /* shares of the weights: that decays, in the averages */
 } Adam;
 
+enum { ADAM_BLOCK = 64 }; /* numbers; of each block, `is_zero` and `has_moments` are known */
+
+double sum_squares(ptrdiff_t n, const float *x, uint8_t *is_zero);
 void adam(const Adam *, ptrdiff_t n, float *weights, float *gradient, float *mom1, float *mom2,
-          float *averages);
+          float *averages, const uint8_t *is_zero, uint8_t *has_moments);
 ptrdiff_t distinct_rows(const uint64_t *ids, ptrdiff_t n, int C, int64_t *first,
                         int32_t *group_of);
 

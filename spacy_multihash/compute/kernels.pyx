@@ -32,7 +32,7 @@ cnp.import_array()
 
 cdef extern from "kernels.h" nogil:
     enum:
-        NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES, BREAK, STARTS, SPACES, OUTSIDE
+        NO_ACTION, ANY_LABEL, NO_LABEL, MAX_HASHES, BREAK, STARTS, SPACES, OUTSIDE, ADAM_BLOCK
 
     ctypedef struct StateScorer:
         const float *W
@@ -138,8 +138,10 @@ cdef extern from "kernels.h" nogil:
     ctypedef struct Adam:
         float clip, beta1, beta2, eps, learn_rate, decay, average_rest
 
+    double c_sum_squares "sum_squares"(ptrdiff_t, const float *, uint8_t *) noexcept
     void c_adam "adam"(
-        const Adam *, ptrdiff_t, float *, float *, float *, float *, float *
+        const Adam *, ptrdiff_t, float *, float *, float *, float *, float *, const uint8_t *,
+        uint8_t *
     ) noexcept
     ptrdiff_t c_distinct_rows "distinct_rows"(
         const uint64_t *, ptrdiff_t, int, int64_t *, int32_t *
@@ -1461,12 +1463,33 @@ cdef ptrdiff_t entities_of(const int64_t *tags, ptrdiff_t N, int K, int64_t *ent
     return E
 
 
+def num_blocks(ptrdiff_t n):
+    """Return how many blocks `adam` cuts n numbers into."""
+    return (n + ADAM_BLOCK - 1) // ADAM_BLOCK
+
+
+def sum_squares(gradient, is_zero):
+    """Sum the squares of a gradient (N,), and note which blocks are all 0, (num_blocks(N),) uint8."""
+    cdef str where = "Adam"
+    cdef ptrdiff_t n = shape_of(where, "gradient", gradient, 1)[0]
+    cdef const float *g = floats(where, "gradient", gradient, n)
+    cdef uint8_t *zeros = bytes_out(where, "is_zero", is_zero, num_blocks(n), ABSENT)
+    cdef double squares
+    with nogil:
+        squares = c_sum_squares(n, g, zeros)
+    return squares
+
+
 def adam(
     weights,
     gradient,
     mom1,
     mom2,
     averages,
+    is_zero,
+    has_moments,
+    ptrdiff_t first,
+    ptrdiff_t last,
     float clip,
     float beta1,
     float beta2,
@@ -1475,28 +1498,41 @@ def adam(
     float decay,
     float average_rest,
 ):
-    """Take a step of Adam in place, and set the gradient to 0. Arrays are (N,) float32.
+    """Take a step of Adam in place, and set the gradient to 0, in the blocks [first, last).
+
+    Arrays are (N,) float32. Numbers below 1e-38 count as 0.
 
     averages: The averages of the weights, or None to keep none.
+    is_zero (num_blocks(N),) uint8: Whether the gradient is 0, by `sum_squares`.
+    has_moments (num_blocks(N),) uint8: Whether moments may be other than 0; kept from step to step.
     clip: Factor of the gradient, 1 to leave it as it is.
     learn_rate: With the correction of the moments' bias.
     decay: Share of the weights that decays after the step.
     average_rest: Share of the new weights in the averages.
     """
     cdef str where = "Adam"
-    cdef ptrdiff_t n = shape_of(where, "weights", weights, 1)[0]
+    cdef ptrdiff_t n = shape_of(where, "weights", weights, 1)[0], blocks = num_blocks(n)
     cdef Adam step
     cdef float *w = floats_out(where, "weights", weights, n)
     cdef float *g = floats_out(where, "gradient", gradient, n)
     cdef float *m1 = floats_out(where, "mom1", mom1, n)
     cdef float *m2 = floats_out(where, "mom2", mom2, n)
     cdef float *kept = NULL
+    cdef const uint8_t *zeros = bytes_of(where, "is_zero", is_zero, blocks)
+    cdef uint8_t *moving = bytes_out(where, "has_moments", has_moments, blocks, ABSENT)
+    check_part(where, first, last, blocks)
     if averages is not None:
-        kept = floats_out(where, "averages", averages, n)
+        kept = floats_out(where, "averages", averages, n) + first * ADAM_BLOCK
     step.clip, step.beta1, step.beta2, step.eps = clip, beta1, beta2, eps
     step.learn_rate, step.decay, step.average_rest = learn_rate, decay, average_rest
+    if first == last:
+        return
+    n = min(n, last * ADAM_BLOCK)
     with nogil:
-        c_adam(&step, n, w, g, m1, m2, kept)
+        c_adam(
+            &step, n - first * ADAM_BLOCK, w + first * ADAM_BLOCK, g + first * ADAM_BLOCK, m1 + first * ADAM_BLOCK,
+            m2 + first * ADAM_BLOCK, kept, zeros + first, moving + first
+        )
 
 
 def distinct_rows(ids):

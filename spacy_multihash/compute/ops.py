@@ -23,6 +23,8 @@ from .threads import Part, in_parts, in_parts_of_docs
 
 # The largest share of averages that a step keeps, as in thinc.
 _MOST_KEPT = 0.9999
+# A step of Adam on so many blocks takes as long as a row of other layers.
+_BLOCKS_A_ROW = 4
 
 
 def operations(where: Union[Ops, Array]) -> ArrayOps:
@@ -419,8 +421,8 @@ class KernelOps(ArrayOps, NumpyOps):
         thinc's own steps are taken for arrays of another dtype than float32, with gaps, or of other
         sizes than before, and for a beta of 0.
         """
-        moments, averages = (optimizer.mom1, optimizer.mom2), optimizer.averages
-        known = (kept[key] for kept in (*moments, averages or {}) if key in kept)
+        mom1, mom2, averages = optimizer.mom1, optimizer.mom2, optimizer.averages
+        known = (kept[key] for kept in (mom1, mom2, averages or {}) if key in kept)
         sizes = {values.size for values in (weights, gradient, *known)}
         is_plain = len(sizes) == 1 and _is_plain(weights) and _is_plain(gradient)
         if not is_plain or optimizer.b1 <= 0.0 or optimizer.b2 <= 0.0:
@@ -428,38 +430,53 @@ class KernelOps(ArrayOps, NumpyOps):
         if len(gradient) < 1:
             return weights, gradient
         optimizer.nr_update[key] += 1
-        for of_all in moments:
+        blocks = kernels.num_blocks(weights.size)
+        has_moments = optimizer.blocks_with_moments(key, blocks)
+        for of_all in (mom1, mom2):
             if key not in of_all:
                 of_all[key] = self.alloc1f(weights.size)
+        optimizer.moving[key] = mom1[key], mom2[key], has_moments
         if averages is not None and key not in averages:
             averages[key] = self.alloc_f(weights.shape)
         decay = lr_scale * optimizer.learn_rate * optimizer.L2
         if optimizer.L2 != 0 and not optimizer.L2_is_weight_decay:
             gradient += optimizer.L2 * weights
-        steps, clip = optimizer.nr_update[key], 1.0
-        if optimizer.grad_clip and (norm := numpy.linalg.norm(gradient)) >= optimizer.grad_clip:
-            clip = optimizer.grad_clip / norm
-        elif optimizer.grad_clip and not norm < optimizer.grad_clip:
-            raise ValueError(
-                f"The gradient of a parameter {key[1]} {gradient.shape} is NaN. Look for the "
-                "component whose loss is nan, and train again with a lower learn_rate."
-            )
+        row, is_zero = gradient.reshape(-1), numpy.empty(blocks, dtype="uint8")
+        norm, clip = kernels.sum_squares(row, is_zero) ** 0.5, 1.0
+        if optimizer.grad_clip and not norm < 0.9 * optimizer.grad_clip:
+            norm = numpy.linalg.norm(gradient)  # rounded as by thinc
+            if norm >= optimizer.grad_clip:
+                clip = optimizer.grad_clip / norm
+            elif not norm < optimizer.grad_clip:
+                raise ValueError(
+                    f"The gradient of a parameter {key[1]} {gradient.shape} is NaN. Look for the "
+                    "component whose loss is nan, and train again with a lower learn_rate."
+                )
+        steps = optimizer.nr_update[key]
         unbiased = optimizer.learn_rate * (1.0 - optimizer.b2**steps) ** 0.5
         unbiased /= 1.0 - optimizer.b1**steps
-        kernels.adam(
-            weights.reshape(-1),
-            gradient.reshape(-1),
-            optimizer.mom1[key],
-            optimizer.mom2[key],
-            None if averages is None else averages[key].reshape((-1,)),
-            clip,
-            optimizer.b1,
-            optimizer.b2,
-            optimizer.eps,
-            unbiased * lr_scale,
-            decay if optimizer.L2_is_weight_decay else 0.0,
-            1.0 - min((1.0 + steps) / (10.0 + steps), _MOST_KEPT),
-        )
+
+        def step(first: int, last: int) -> None:
+            kernels.adam(
+                weights.reshape(-1),
+                row,
+                mom1[key],
+                mom2[key],
+                None if averages is None else averages[key].reshape((-1,)),
+                is_zero,
+                has_moments,
+                first,
+                last,
+                clip,
+                optimizer.b1,
+                optimizer.b2,
+                optimizer.eps,
+                unbiased * lr_scale,
+                decay if optimizer.L2_is_weight_decay else 0.0,
+                1.0 - min((1.0 + steps) / (10.0 + steps), _MOST_KEPT),
+            )
+
+        in_parts(step, blocks, rows=blocks // _BLOCKS_A_ROW)
         return weights, gradient
 
 

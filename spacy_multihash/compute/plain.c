@@ -5,57 +5,61 @@
 
 #include "kernels.h"
 
-enum { BLOCK = 64 };
+enum { LANES = 8 };
 
-/* The step of a block of n numbers: moments first, then weights, then averages. Operations, order and
-   rounding are those of thinc's optimizer. `RESTRICT`, constants in variables and loops without
-   branches let compilers vectorize them. */
-static void step_block(const Adam *p, int n, float *RESTRICT weights,
-                       const float *RESTRICT gradient, float *RESTRICT mom1,
-                       float *RESTRICT mom2) {
-    const float clip = p->clip, beta1 = p->beta1, beta2 = p->beta2, eps = p->eps;
-    const float rest1 = 1 - beta1, rest2 = 1 - beta2, learn_rate = p->learn_rate;
-    const float decay = p->decay;
-    for (int i = 0; i < n; i++) {
-        const float slope = gradient[i] * clip;
-        mom1[i] = mom1[i] * beta1 + slope * rest1;
-        mom2[i] = mom2[i] * beta2 + rest2 * (slope * slope);
-        const float weight = weights[i] - learn_rate * (mom1[i] / (sqrtf(mom2[i]) + eps));
-        weights[i] = weight - decay * weight;
-    }
+#define NAMED(name) name##_any
+#include "adam.h"
+#undef NAMED
+
+/* The same with AVX2, without FMA, which rounds otherwise */
+#if EXTENSIONS_X86_64
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+#define NAMED(name) name##_avx2
+#include "adam.h"
+#undef NAMED
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#define CHOOSE(name) (__builtin_cpu_supports("avx2") ? name##_avx2 : name##_any)
+#else
+#define CHOOSE(name) name##_any
+#endif
+
+/* While `adam` runs, numbers below FLT_MIN count as 0. A moment that only decays gets there after
+   some hundred steps, and would take a hundred times as long from then on. */
+#if defined(__SSE2__) || defined(_M_X64)
+#include <xmmintrin.h>
+enum { FLUSH = 0x8040 };
+static unsigned flush_tiny(void) {
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | FLUSH);
+    return before;
+}
+static void restore(unsigned before) { _mm_setcsr(before); }
+#else
+static unsigned flush_tiny(void) { return 0; }
+static void restore(unsigned before) { (void)before; }
+#endif
+
+/* Most rows of large tables have no gradient in a step, and many never had one. Of each block,
+   `is_zero` says whether the gradient is 0, as `sum_squares` noted: then it stays as it is.
+   `has_moments` says whether moments may be other than 0. If not, they aren't read. */
+void adam(const Adam *p, ptrdiff_t n, float *weights, float *gradient, float *mom1, float *mom2,
+          float *averages, const uint8_t *is_zero, uint8_t *has_moments) {
+    const unsigned before = flush_tiny();
+    CHOOSE(step_blocks)(p, n, weights, gradient, mom1, mom2, averages, is_zero, has_moments);
+    restore(before);
 }
 
-/* Whether n numbers are all 0, or -0. */
-static int all_zero(int n, const float *x) {
-    uint32_t bits = 0;
-    for (int i = 0; i < n; i++) {
-        uint32_t number;
-        memcpy(&number, x + i, sizeof number);
-        bits |= number;
-    }
-    return (bits & 0x7fffffff) == 0;
-}
-
-/* Most rows of large tables have no gradient in a step. Their blocks aren't written to where nothing
-   changes: the gradient stays 0, and so do moments that are 0, which change no weight. */
-void adam(const Adam *p, ptrdiff_t n, float *RESTRICT weights, float *RESTRICT gradient,
-          float *RESTRICT mom1, float *RESTRICT mom2, float *RESTRICT averages) {
-    const float decay = p->decay, average_rest = p->average_rest;
-    for (ptrdiff_t first = 0; first < n; first += BLOCK) {
-        const int size = n - first < BLOCK ? (int)(n - first) : BLOCK;
-        float *w = weights + first, *g = gradient + first;
-        const int is_zero = all_zero(size, g);
-        if (is_zero && all_zero(size, mom1 + first) && all_zero(size, mom2 + first)) {
-            if (decay == 0 && !averages) continue;
-            for (int i = 0; i < size; i++) w[i] = w[i] - decay * w[i];
-        } else
-            step_block(p, size, w, g, mom1 + first, mom2 + first);
-        if (!is_zero) memset(g, 0, sizeof *g * (size_t)size);
-        if (averages) {
-            float *RESTRICT kept = averages + first;
-            for (int i = 0; i < size; i++) kept[i] = kept[i] - average_rest * (kept[i] - w[i]);
-        }
-    }
+double sum_squares(ptrdiff_t n, const float *x, uint8_t *is_zero) {
+    return CHOOSE(squares)(n, x, is_zero);
 }
 
 /* Numbers distinct rows in the order in which they come first: ids (n, C) -> first (n), of which the

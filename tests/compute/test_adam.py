@@ -1,5 +1,6 @@
 """Adam: the steps of thinc's, and those of the paper."""
 
+import copy
 import inspect
 import platform
 from collections.abc import Iterator
@@ -13,7 +14,10 @@ from thinc.api import Adam as ThincAdam
 from thinc.api import constant_then, decaying
 from thinc.types import FloatsXd
 
+from spacy_multihash import set_threads
 from spacy_multihash.compute.adam import make_adam_v1
+from spacy_multihash.compute.dispatch import chosen_kernels
+from tests.helpers.kernels import using_kernels
 
 # Other machines may fuse a product and a sum in thinc's compiled code, which rounds once.
 IS_EXACT = platform.machine() in ("x86_64", "AMD64")
@@ -75,6 +79,91 @@ def test_steps_are_those_of_thinc(
     if ours.averages is not None and theirs.averages is not None:
         assert ours.averages[KEY].shape == shape
         assert_same(ours.averages[KEY], theirs.averages[KEY])
+
+
+@pytest.mark.parametrize("use_averages", [True, False])
+@pytest.mark.parametrize("L2", [0.0, 0.01])
+def test_rows_without_gradient_take_the_steps_of_thinc(L2: float, use_averages: bool) -> None:
+    random = numpy.random.default_rng(0)
+    shape = (40, 96)
+    weights = random.standard_normal(shape).astype("float32")
+    expected = weights.copy()
+    settings: dict[str, Any] = {"L2": L2, "use_averages": use_averages}
+    ours, theirs = make_adam_v1(**settings), ThincAdam(**settings)
+    for step in range(30):
+        gradient = numpy.zeros(shape, dtype="float32")
+        rows = random.integers(0, 1 + step // 2, 3)  # some are never reached, some come late
+        gradient[rows, : 96 if step % 2 else 1] = random.standard_normal()
+        if step == 5:
+            gradient[:] = -0.0
+        kernels = "none" if step == 20 else chosen_kernels()
+        other = gradient.copy()
+        with using_kernels(kernels):
+            ours(KEY, weights, gradient)
+        expected, _ = theirs(KEY, expected, other)
+        assert_same(weights, expected)
+        assert not gradient.any()
+    assert_same(ours.mom1[KEY], theirs.mom1[KEY])
+    assert_same(ours.mom2[KEY], theirs.mom2[KEY])
+    if ours.averages is not None and theirs.averages is not None:
+        assert_same(ours.averages[KEY], theirs.averages[KEY])
+
+
+@pytest.mark.parametrize("change", ["copied", "set", "restored"])
+def test_moments_that_others_set_are_read(change: str) -> None:
+    ours = make_adam_v1()
+    weights, gradients = make_steps((3, 64), 3, 0)
+    for gradient in gradients:
+        gradient[1:] = 0.0
+        ours(KEY, weights, gradient)
+    expected = ThincAdam()
+    for made in (ours.mom1, ours.mom2) if change != "copied" else ():
+        made[KEY] = numpy.full(made[KEY].size, 0.5, dtype="float32")
+    if change == "restored":  # as if the steps so far were another process's
+        ours.moving.clear()
+    for name in ("mom1", "mom2", "averages", "nr_update"):
+        setattr(expected, name, copy.deepcopy(getattr(ours, name)))
+    stepping = copy.deepcopy(ours) if change == "copied" else ours
+    theirs = weights.copy()
+    for _ in range(2):
+        stepping(KEY, weights, numpy.zeros_like(weights))
+        expected(KEY, theirs, numpy.zeros_like(weights))
+    assert_same(weights, theirs)
+    assert_same(stepping.mom1[KEY], expected.mom1[KEY])
+
+
+def test_results_do_not_depend_on_threads() -> None:
+    results = []
+    for threads in (1, 2, 3):
+        former = set_threads(threads)
+        ours = make_adam_v1(L2=0.01)
+        weights, gradients = make_steps((700, 431), 3, 0)
+        for gradient in gradients:
+            gradient[::3] = 0.0
+            ours(KEY, weights, gradient)
+        set_threads(former)
+        assert ours.averages is not None
+        results.append([weights, ours.mom1[KEY], ours.mom2[KEY], ours.averages[KEY]])
+    for result in results[1:]:
+        for other, first in zip(result, results[0], strict=True):
+            numpy.testing.assert_array_equal(other, first)
+
+
+@pytest.mark.skipif(chosen_kernels() == "none", reason="thinc's own steps keep them")
+@pytest.mark.skipif(not IS_EXACT, reason="other processors are as fast with tiny numbers")
+def test_tiny_moments_become_0_and_stay_exact_otherwise() -> None:
+    ours, theirs = make_adam_v1(), ThincAdam()
+    weights, gradients = make_steps((128,), 1, 0)
+    expected, gradient = weights.copy(), next(gradients)
+    other = gradient.copy()
+    for _ in range(900):
+        ours(KEY, weights, gradient)
+        theirs(KEY, expected, other)
+    assert 0 < abs(theirs.mom1[KEY]).min() < numpy.finfo("float32").tiny
+    assert not ours.mom1[KEY].any()
+    assert_same(ours.mom2[KEY], theirs.mom2[KEY])
+    assert_same(weights, expected)
+    assert numpy.float32(1e-40) * numpy.float32(1) > 0  # elsewhere they are as before
 
 
 def test_learning_rate_follows_a_schedule() -> None:
