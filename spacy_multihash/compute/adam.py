@@ -21,7 +21,7 @@ def make_adam_v1(
     grad_clip: FloatOrSeq = 1.0,
     L2_is_weight_decay: bool = True,
     use_averages: bool = True,
-) -> Optimizer:
+) -> "Adam":
     """Make an optimizer that takes the same steps as thinc's Adam.v1, faster.
 
     Arguments and defaults are thinc's. Each number may also be a schedule.
@@ -49,10 +49,13 @@ def make_adam_v1(
 class Adam(Optimizer):
     """thinc's Adam (Kingma and Ba 2015, Algorithm 1), with one pass over each parameter.
 
-    The results are the same to the last bit where the compiler of thinc does not fuse products and
-    sums, as on x86-64, except that numbers below 1e-38 become 0 there, which would slow down long
-    trainings a hundredfold. thinc's own steps are taken without compiled kernels, for arrays of a GPU,
-    of another dtype than float32, with gaps, or of other sizes than before, and for a beta of 0.
+    Where the compiler of thinc does not fuse products and sums, as on x86-64, the results are the
+    same to the last bit, with two exceptions. The norm of a gradient that is clipped is summed more
+    precisely. And on x86-64, numbers below 1e-38 become 0: such moments of rows that are rarely
+    used would slow down a long training.
+
+    thinc's own steps are taken without compiled kernels, for arrays of a GPU, of another dtype than
+    float32, with gaps, or of other sizes than before, and for a beta of 0.
     """
 
     __slots__ = ("moving",)
