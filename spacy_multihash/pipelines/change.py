@@ -4,17 +4,19 @@ Nothing is changed until all is planned: nodes are converted, components made, a
 written. So if a step fails, the pipeline stays as it was.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from textwrap import shorten
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
-from spacy.language import FactoryMeta, Language
+from spacy.language import Language
 from spacy.util import registry
 from thinc.api import Config, Model
 
-from .config import set_config
-from .weights import Swaps, layout_of, swap_nodes
+from .config import keep_variables, set_config
+from .parts import Component, Convert
+from .weights import Swaps, layout_of, swap_nodes, why_not_swapped
+
+OUT_OF_REACH = "it does not belong to a thinc model that the component has as `model`"
 
 
 class Replaced(NamedTuple):
@@ -31,65 +33,90 @@ class Replaced(NamedTuple):
     after: str
 
 
-class NewComponent(NamedTuple):
-    """A component to put in the place of another, with its name and factory meta."""
-
-    name: str
-    pipe: Any
-    meta: FactoryMeta
-
-
-@dataclass
 class Change:
-    """A planned change.
+    """A planned change of a pipeline.
 
-    swaps (list[tuple[Any, Swaps]]): Components, each with the nodes to replace in its model.
-    components (list[NewComponent]): New components.
+    config (dict[str, Any]): The config before, with the values of its variables.
     """
 
-    swaps: list[tuple[Any, Swaps]] = field(default_factory=list)
-    components: list[NewComponent] = field(default_factory=list)
+    def __init__(self, nlp: Language) -> None:
+        """Plan no change yet. Raises ValueError if a variable of the config has no value."""
+        self.nlp, self.config = nlp, nlp.config.interpolate()
+        self.swaps: list[tuple[Any, Swaps]] = []  # components, and the nodes of their models
+        self._components: list[tuple[str, Any, str]] = []  # names, components and factories
+        # By the id of the old node: components may share nodes.
+        self._converted: dict[int, tuple[Model, Model]] = {}
 
-    def apply(self, nlp: Language, config: dict[str, Any]) -> None:
-        """Change a pipeline, and set its new config."""
+    def convert(self, node: Model, convert: Convert) -> tuple[Model, Model]:
+        """Convert a node once, and return both nodes."""
+        if id(node) not in self._converted:
+            self._converted[id(node)] = (node, convert(node))
+        return self._converted[id(node)]
+
+    def replace_nodes(
+        self,
+        pipe: Any,  # noqa: ANN401 (any component)
+        config: dict[str, Any],
+        new_config: dict[str, Any],
+        convert: Callable[[Model], Swaps],
+    ) -> None:
+        """Plan to replace nodes of a component's model.
+
+        To see whether the new config builds the model to save, both models are built without
+        weights, which is fast.
+
+        config, new_config (dict[str, Any]): The component's config before and after.
+        convert (Callable[[Model], Swaps]): Converts the nodes of any model of the former config.
+
+        Raises ValueError with the reason if they can't be replaced.
+        """
+        swaps = convert(pipe.model)
+        if any(old is pipe.model for old, _ in swaps):
+            try:
+                pipe.model = pipe.model
+            except (AttributeError, TypeError) as error:
+                why = "the component does not let its attribute `model` be set"
+                raise ValueError(why) from error
+        reason = why_not_swapped(pipe.model, swaps)
+        if reason:
+            raise ValueError(reason)
+        if swaps or config != new_config:
+            try:
+                old, new = (registry.resolve({"m": c["model"]})["m"] for c in (config, new_config))
+            except Exception as error:  # third-party code may raise anything
+                why = f"its model cannot be built with the new layer: {error}"
+                raise ValueError(shorten(why, 200)) from error
+            if layout_of(swap_nodes(old, convert(old))) != layout_of(new):
+                raise ValueError(
+                    "its model has another structure when it is built with the new layer"
+                )
+        self.swaps.append((pipe, swaps))
+
+    def replace_component(
+        self, name: str, pipe: object, part: Component, kind: type, factory: str
+    ) -> None:
+        """Plan to replace a component by one of another kind. The old one doesn't change."""
+        self._components.append((name, part.copy(kind, pipe), factory))
+
+    def apply(self, config: dict[str, Any]) -> None:
+        """Change the pipeline, and set its new config, with the variables that still apply."""
+        config = keep_variables(self.nlp.config, self.config, config)
         for pipe, swaps in self.swaps:
             if swaps:
                 model = swap_nodes(pipe.model, swaps)
                 if model is not pipe.model:
                     pipe.model = model
         # spaCy's replace_pipe builds a component, and forgets listeners, and disabled pipes.
-        for name, pipe, meta in self.components:
-            nlp._components[nlp.component_names.index(name)] = (name, pipe)
-            nlp._pipe_meta[name] = meta
-            nlp._pipe_configs[name] = Config(config["components"][name])
-        set_config(nlp, config)
+        for name, pipe, factory in self._components:
+            self.nlp._components[self.nlp.component_names.index(name)] = (name, pipe)
+            self.nlp._pipe_meta[name] = self.nlp.get_factory_meta(factory)
+            self.nlp._pipe_configs[name] = Config(config["components"][name])
+        set_config(self.nlp, config)
 
 
-def why_root_stays(pipe: Any, swaps: Swaps) -> Optional[str]:  # noqa: ANN401
-    """Say why a component's whole model can't be replaced, if it should be; None if it can."""
-    if any(old is pipe.model for old, _ in swaps):
-        try:
-            pipe.model = pipe.model
-        except (AttributeError, TypeError):
-            return "the component does not let its attribute `model` be set"
-    return None
-
-
-def why_not_built(
-    config: dict[str, Any], new_config: dict[str, Any], plan: Callable[[Model], Optional[Swaps]]
-) -> Optional[str]:
-    """Say why a model's new config doesn't build the model to save; None if it does.
-
-    Builds both models without weights, which is fast.
-
-    plan (Callable[[Model], Optional[Swaps]]): Plans the swaps in a model of the config; None if
-        that's not possible.
-    """
-    try:
-        old, new = (registry.resolve({"model": c})["model"] for c in (config, new_config))
-    except Exception as error:  # third-party code may raise anything
-        return shorten(f"its model cannot be built with the new layer: {error}", 200)
-    swaps = plan(old)
-    if swaps is None or layout_of(swap_nodes(old, swaps)) != layout_of(new):
-        return "its model has another structure when it is built with the new layer"
-    return None
+def models_of(nlp: Language) -> Iterator[Model]:
+    """Yield the models of all components."""
+    for _, pipe in nlp.components:
+        model = getattr(pipe, "model", None)
+        if isinstance(model, Model):
+            yield model

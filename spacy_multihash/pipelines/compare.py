@@ -1,5 +1,6 @@
 """Compare the annotations of two pipelines, and the gain of a faster pipeline."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from textwrap import shorten
@@ -16,7 +17,7 @@ from ..corpus.intervals import Difference as ScoreDifference
 from ..corpus.intervals import compare as compare_counts
 from ..corpus.read import text_labels
 from ..corpus.spans import count, match
-from .measure import Figure, Machine, figures_table
+from .measure import FIGURES, Figure, Machine
 
 # The differences to name, of each kind of annotation.
 _NAMED = 3
@@ -38,11 +39,9 @@ _PLAIN = (bool, float, int, str, type(None))
 
 # Where something is annotated: the first character, and the character after the last.
 Place = tuple[int, int]
-# What's annotated in a doc, by kind.
-Facts = dict[str, set[tuple[Place, str]]]
 
 
-class Kept(NamedTuple):
+class Count(NamedTuple):
     """Annotations of one kind: how many there were before and after, and how many are the same.
 
     share (float): same / max(before, after).
@@ -77,26 +76,26 @@ class Agreement:
     token if the token's characters are, too.
 
     docs, tokens (int): What the first pipeline annotated.
-    kinds (Mapping[str, Kept]): By the kind of annotation, such as "TAG" or "entities".
+    kinds (Mapping[str, Count]): By the kind of annotation, such as "TAG" or "entities".
     changes (Mapping[str, float]): The largest change of scores, such as those of classes.
     differences (Sequence[Difference]): The first few of each kind.
     """
 
     docs: int
     tokens: int
-    kinds: Mapping[str, Kept]
+    kinds: Mapping[str, Count]
     changes: Mapping[str, float] = field(default_factory=dict)
     differences: Sequence[Difference] = ()
 
     @property
     def different(self) -> int:
         """The number of annotations that differ, of all kinds."""
-        return sum(max(kept.before, kept.after) - kept.same for kept in self.kinds.values())
+        return sum(max(count.before, count.after) - count.same for count in self.kinds.values())
 
     @property
     def total(self) -> int:
         """The number of annotations of all kinds."""
-        return sum(max(kept.before, kept.after) for kept in self.kinds.values())
+        return sum(max(count.before, count.after) for count in self.kinds.values())
 
     def tables(self) -> Iterator[Table]:
         """The kinds, and examples of what differs."""
@@ -121,53 +120,59 @@ class Agreement:
 def compare_docs(pairs: Iterable[tuple[Doc, Doc]]) -> Agreement:
     """Compare the docs of the same texts, annotated by two pipelines."""
     docs = tokens = 0
-    counts: dict[str, list[int]] = {}
-    changes: dict[str, float] = {}
-    differences: dict[str, list[Difference]] = {}
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    changes: dict[str, float] = defaultdict(float)
+    differences: dict[str, list[Difference]] = defaultdict(list)
     for one, other in pairs:
         docs, tokens = docs + 1, tokens + len(one)
-        first, second = _facts(one), _facts(other)
-        for kind in first | second:
-            old, new = first.get(kind, set()), second.get(kind, set())
-            total = counts.setdefault(kind, [0, 0, 0])
-            for i, number in enumerate((len(old), len(new), len(old & new))):
-                total[i] += number
-            named = differences.setdefault(kind, [])
-            if old != new and len(named) < _NAMED:
-                named += _differences(kind, docs, one, other, old - new, new - old)
-        for name, old_scores in _scores(one).items():
+        before, after = _annotations(one), _annotations(other)
+        for kind in before | after:
+            old, new = before.get(kind, set()), after.get(kind, set())
+            sizes = zip(counts[kind], (old, new, old & new), strict=True)
+            counts[kind] = [number + len(values) for number, values in sizes]
+            for place in sorted({place for place, _ in old ^ new}):
+                if len(differences[kind]) < _NAMED:
+                    text = shorten(one.text[slice(*place)], _SHOWN)
+                    values = (_values_at(place, side) for side in (old - new, new - old))
+                    differences[kind].append(Difference(kind, docs, text, *values))
+        for name, scores in _scores(one).items():
             new_scores = _scores(other).get(name, {})
-            for place in old_scores.keys() & new_scores:
-                change = abs(new_scores[place] - old_scores[place])
-                changes[name] = max(change, changes.get(name, 0.0))
-    kinds = {kind: Kept(b, a, same, same / max(b, a)) for kind, (b, a, same) in counts.items()}
-    named = [found for of_kind in differences.values() for found in of_kind[:_NAMED]]
-    return Agreement(docs, tokens, kinds, changes, named)
+            for at in scores.keys() & new_scores:
+                changes[name] = max(changes[name], abs(new_scores[at] - scores[at]))
+    kinds = {kind: Count(b, a, same, same / max(b, a)) for kind, (b, a, same) in counts.items()}
+    return Agreement(
+        docs, tokens, kinds, changes, [d for some in differences.values() for d in some]
+    )
 
 
-def _facts(doc: Doc) -> Facts:
-    """Collect what a doc's pipeline has annotated."""
-    facts: Facts = {"tokens": {((t.idx, t.idx + len(t)), "token") for t in doc}}
+def _values_at(place: Place, annotations: set[tuple[Place, str]]) -> str:
+    return ", ".join(sorted(value or "none" for at, value in annotations if at == place))
+
+
+def _annotations(doc: Doc) -> dict[str, set[tuple[Place, str]]]:
+    """Collect what a doc's pipeline has annotated, by kind."""
+    places = [(t.idx, t.idx + len(t)) for t in doc]
+    kinds: dict[str, set[tuple[Place, str]]] = {"tokens": {(place, "token") for place in places}}
     for name, value in _VALUES.items():
         # spaCy says that any doc of one token has sentences.
         if len(doc) > (name in _OF_SENTENCES) and doc.has_annotation(name):
-            facts[name] = {((t.idx, t.idx + len(t)), value(t)) for t in doc}
-    ents = doc.ents
-    facts["entities"] = {(_place(ent), ent.label_) for ent in ents}
-    facts["knowledge base ids"] = {(_place(ent), ent.kb_id_) for ent in ents if ent.kb_id_}
-    facts["entity ids"] = {(_place(ent), ent.ent_id_) for ent in ents if ent.ent_id_}
+            kinds[name] = {(place, value(t)) for place, t in zip(places, doc, strict=True)}
+    ents = [(_place(ent), ent) for ent in doc.ents]
+    kinds["entities"] = {(place, ent.label_) for place, ent in ents}
+    kinds["knowledge base ids"] = {(place, ent.kb_id_) for place, ent in ents if ent.kb_id_}
+    kinds["entity ids"] = {(place, ent.ent_id_) for place, ent in ents if ent.ent_id_}
     for key, group in doc.spans.items():
-        facts[f"spans of {key}"] = {
+        kinds[f"spans of {key}"] = {
             (_place(span), " ".join(filter(None, (span.label_, span.kb_id_, span.id_))))
             for span in group
         }
-    facts["classes"] = {((0, 0), label) for label in text_labels(doc.cats)}
+    kinds["classes"] = {((0, 0), label) for label in text_labels(doc.cats)}
     for key, value in doc.user_data.items():
         if isinstance(key, tuple) and key[:1] == ("._.",) and isinstance(value, _PLAIN):
             _, name, start, end = key
             at = (int(start or 0), len(doc.text) if end is None else int(end))
-            facts.setdefault(f"custom {name}", set()).add((at, repr(value)))
-    return {kind: found for kind, found in facts.items() if found}
+            kinds.setdefault(f"custom {name}", set()).add((at, repr(value)))
+    return {kind: values for kind, values in kinds.items() if values}
 
 
 def _place(span: Span) -> Place:
@@ -185,23 +190,6 @@ def _scores(doc: Doc) -> dict[str, dict[Any, float]]:
             if not numpy.isnan(score)
         }
     return scores
-
-
-def _differences(
-    kind: str,
-    number: int,
-    one: Doc,
-    other: Doc,
-    lost: set[tuple[Place, str]],
-    new: set[tuple[Place, str]],
-) -> Iterator[Difference]:
-    """Yield the differences of a doc by place: what's there before, and after."""
-    for place in sorted({place for place, _ in lost | new}):
-        values = (
-            ", ".join(sorted(value or "none" for at, value in side if at == place))
-            for side in (lost, new)
-        )
-        yield Difference(kind, number, shorten(one.text[slice(*place)], _SHOWN), *values)
 
 
 @dataclass(frozen=True)
@@ -234,15 +222,14 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> C
     """
     if not examples:
         raise ValueError("The corpus to compare predictions on has no documents. Check the path.")
-    arms = []
+    arms: list[list[Example]] = []
     for nlp in (before, after):
-        arm = []
-        for example in examples:
-            words = [token.text for token in example.x]
-            spaces = [bool(token.whitespace_) for token in example.x]
-            arm.append(Example(Doc(nlp.vocab, words, spaces), example.reference))
-        annotate(nlp, arm)
-        arms.append(arm)
+        docs = (
+            Doc(nlp.vocab, [t.text for t in doc], [bool(t.whitespace_) for t in doc])
+            for doc in (example.x for example in examples)
+        )
+        arms.append([Example(d, eg.reference) for d, eg in zip(docs, examples, strict=True)])
+        annotate(nlp, arms[-1])
     old, new = ([example.predicted for example in arm] for arm in arms)
     gold = {ent.label_ for example in examples for ent in example.reference.ents}
     labels = _entity_labels(before) | {ent.label_ for doc in old for ent in doc.ents}
@@ -252,7 +239,7 @@ def compare(before: Language, after: Language, examples: Sequence[Example]) -> C
             f"F1 isn't shown: the corpus has entities of {', '.join(sorted(gold))}, and the "
             f"pipeline predicts {', '.join(sorted(labels)) or 'none'}."
         )
-    counts = ([count(match(each.reference, each.predicted)) for each in arm] for arm in arms)
+    counts = ([count(match(eg.reference, eg.predicted)) for eg in arm] for arm in arms)
     f1 = compare_counts(*counts) if gold & labels else None
     return Comparison(f1, compare_docs(zip(old, new, strict=True)), unscored)
 
@@ -283,7 +270,8 @@ class Gain:
     def tables(self) -> Iterator[Table]:
         """The figures, and the annotations."""
         docs, tokens = self.agreement.docs, self.agreement.tokens
-        yield figures_table(f"On {docs:,} texts, {tokens:,} tokens", self.figures)
+        rows = [figure.cells() for figure in self.figures]
+        yield Table(f"On {docs:,} texts, {tokens:,} tokens", FIGURES, rows)
         yield from self.agreement.tables()
 
     def notes(self) -> Iterator[str]:

@@ -66,13 +66,12 @@ def list_sections(
     config: object, path: Keys = (), parent: Optional[str] = None
 ) -> Iterator[Section]:
     """List the sections that build layers, each before those inside it."""
-    if not isinstance(config, dict):
-        return
-    name = config.get(ARCHITECTURES)
-    if name is not None:
-        yield Section(path, config, parent, name, kind_of(name))
-    for key, value in config.items():
-        yield from list_sections(value, (*path, key), name)
+    if isinstance(config, dict):
+        name = config.get(ARCHITECTURES)
+        if name is not None:
+            yield Section(path, config, parent, name, kind_of(name))
+        for key, value in config.items():
+            yield from list_sections(value, (*path, key), name)
 
 
 def kind_of(name: str) -> str:
@@ -111,8 +110,7 @@ def our_name(section: Mapping[str, Any]) -> Optional[str]:
 def our_names(config: object) -> Iterator[str]:
     """Yield our names in a config."""
     if isinstance(config, dict):
-        name = our_name(config)
-        yield from () if name is None else (name,)
+        yield from filter(None, [our_name(config)])
         for value in config.values():
             yield from our_names(value)
 
@@ -125,10 +123,9 @@ def require_package(config: dict[str, Any]) -> None:
     doesn't. Configs without our parts, or with another callback of ours, stay as they are.
     """
     nlp = config["nlp"]
-    if not any(our_names(nlp)) and any(our_names(config.get("components", {}))):
-        free = next((key for key in _NLP_CALLBACKS if not nlp.get(key)), None)
-        if free is not None:
-            nlp[free] = {"@callbacks": REQUIRE_PACKAGE}
+    free = next((key for key in _NLP_CALLBACKS if not nlp.get(key)), None)
+    if free and not any(our_names(nlp)) and any(our_names(config.get("components", {}))):
+        nlp[free] = {"@callbacks": REQUIRE_PACKAGE}
 
 
 def make_require_package_v1() -> Callable[[Any], Any]:
@@ -136,11 +133,7 @@ def make_require_package_v1() -> Callable[[Any], Any]:
 
     Its name in the config says which package is missing, where it is.
     """
-    return _return
-
-
-def _return(given: Any) -> Any:  # noqa: ANN401 (a pipeline, or its class)
-    return given
+    return lambda given: given  # a pipeline, or its class
 
 
 # Changes
@@ -157,16 +150,29 @@ def replace_sections(config: dict[str, Any], new: Mapping[Keys, Any]) -> dict[st
     return config
 
 
-def keep_variables(raw: dict[str, Any], plain: dict[str, Any], new: dict[str, Any]) -> Any:  # noqa: ANN401
+def keep_variables(raw: Any, plain: Any, new: dict[str, Any]) -> Any:  # noqa: ANN401
     """Write a changed config with the former variables, wherever they have the new value.
 
     raw, plain (dict[str, Any]): The former config, with variables and with their values.
     new (dict[str, Any]): The changed config, without variables.
     """
 
+    def look_up(variable: re.Match) -> Any:  # noqa: ANN401
+        value: Any = new
+        for key in re.split("[.:]", variable[1]):
+            value = value[key]
+        return value
+
+    def value_of(text: str) -> Any:  # noqa: ANN401
+        whole = _VARIABLE.fullmatch(text)
+        try:
+            return look_up(whole) if whole else _VARIABLE.sub(lambda m: str(look_up(m)), text)
+        except (KeyError, TypeError):  # the section of the variable is gone
+            return None
+
     def keep(raw: Any, plain: Any, value: Any) -> Any:  # noqa: ANN401
         if isinstance(raw, str) and _VARIABLE.search(raw):
-            return raw if _value_of(raw, new) == value else deepcopy(value)
+            return raw if value_of(raw) == value else deepcopy(value)
         if isinstance(value, dict):
             raws, plains = (v if isinstance(v, dict) else {} for v in (raw, plain))
             return {key: keep(raws.get(key), plains.get(key), value[key]) for key in value}
@@ -175,22 +181,6 @@ def keep_variables(raw: dict[str, Any], plain: dict[str, Any], new: dict[str, An
         return deepcopy(raw if plain == value else value)
 
     return keep(raw, plain, new)
-
-
-def _value_of(text: str, config: dict[str, Any]) -> Any:  # noqa: ANN401
-    """Return the value of a text with variables, or None if a variable has none."""
-
-    def look_up(variable: re.Match) -> Any:  # noqa: ANN401
-        value: Any = config
-        for key in re.split("[.:]", variable[1]):
-            value = value[key]
-        return value
-
-    try:
-        whole = _VARIABLE.fullmatch(text)
-        return look_up(whole) if whole else _VARIABLE.sub(lambda m: str(look_up(m)), text)
-    except (KeyError, TypeError):
-        return None
 
 
 def set_config(nlp: Language, new: dict[str, Any]) -> None:

@@ -6,8 +6,9 @@ import platform
 import re
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -19,35 +20,42 @@ from spacy.language import Language
 from spacy.util import is_package
 
 from ..common.progress import Progress, no_progress
-from ..common.result import Table
-from ..common.timing import Ratio, Step, ratio_of, time_arms
+from ..common.timing import MAX_ROUNDS, Ratio, Step, ratio_of, time_arms
 from ..compute.dispatch import NONE, available_kernels, chosen_kernels
 from ..compute.dispatch import VARIABLE as KERNELS
 from ..compute.threads import num_threads
 
 # The rounds that a sample of texts is chosen for. Shorter texts get more rounds.
 _ROUNDS = 12
-# The maximum of tokens that `tokens_per_second` annotates, about.
+# Tokens that `tokens_per_second` annotates at most, about.
 _SPEED_TOKENS = 10_000
 _MEGA = 10**6
 
 
+def cpu_name() -> str:
+    """Return the model of the CPU, or its architecture if the model is unknown."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text("utf8").splitlines() if path.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(names), platform.processor() or platform.machine())
+
+
 @dataclass(frozen=True)
 class Machine:
-    """Where speed was measured.
+    """Where speed was measured: this machine, and what's set for this process.
 
     threads (int): The threads that share a batch in our layers.
     kernels (str): The compiled kernels in use, or "none".
     """
 
-    cpu: str
-    cores: int
-    threads: int
-    kernels: str
-    system: str
-    python: str
-    spacy: str
-    spacy_multihash: str
+    cpu: str = field(default_factory=cpu_name)
+    cores: int = field(default_factory=lambda: os.cpu_count() or 1)
+    threads: int = field(default_factory=num_threads)
+    kernels: str = field(default_factory=chosen_kernels)
+    system: str = field(default_factory=platform.system)
+    python: str = field(default_factory=platform.python_version)
+    spacy: str = field(default_factory=partial(metadata.version, "spacy"))
+    spacy_multihash: str = field(default_factory=partial(metadata.version, "spacy-multihash"))
 
     def __str__(self) -> str:
         """Return all of it in a line."""
@@ -62,40 +70,19 @@ class Machine:
         """What to do about missing kernels, or ""."""
         if self.kernels != NONE:
             return ""
-        known = (
-            "Without compiled kernels, batches of en_core_web_md are only about 1.2 times as fast, "
-            "and single texts no faster (0.96)."
-        )
         if available_kernels() != [NONE]:
-            return f"{known} The environment variable {KERNELS} turns them off: unset it."
+            what = f"The environment variable {KERNELS} turns them off: unset it."
+        else:
+            what = (
+                "The package was installed without a C compiler. Install one (on Debian and "
+                "Ubuntu: apt install gcc python3-dev), then install the package again with: python "
+                "-m pip install --force-reinstall --no-deps --no-cache-dir PACKAGE. To check: "
+                "python -m spacy multihash --version"
+            )
         return (
-            f"{known} The package was installed without a C compiler. Install one (on Debian and "
-            "Ubuntu: apt install gcc python3-dev), then install the package again with: python -m "
-            "pip install --force-reinstall --no-deps --no-cache-dir PACKAGE. To check: python -m "
-            "spacy multihash --version"
+            "Without compiled kernels, batches of en_core_web_md are only about 1.2 times as fast, "
+            f"and single texts no faster (0.96). {what}"
         )
-
-
-def this_machine() -> Machine:
-    """Describe the machine, the versions, and what's set for this process."""
-    return Machine(
-        cpu_name(),
-        os.cpu_count() or 1,
-        num_threads(),
-        chosen_kernels(),
-        platform.system(),
-        platform.python_version(),
-        metadata.version("spacy"),
-        metadata.version("spacy-multihash"),
-    )
-
-
-def cpu_name() -> str:
-    """Return the model of the CPU, or its architecture if the model is unknown."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text("utf8").splitlines() if path.is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(iter(names), platform.processor() or platform.machine())
 
 
 class Figure(NamedTuple):
@@ -123,15 +110,13 @@ class Figure(NamedTuple):
         return [f"{self.name} ({self.unit})", *values, gain, f"{low:.2f} to {high:.2f}"]
 
 
+# The header of a table of figures.
+FIGURES = ("", "before", "after", "gain", "middle 80 %")
+
+
 def show_value(value: float) -> str:
     """Write a number with three digits, or all before the point."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def figures_table(title: str, figures: Sequence[Figure]) -> Table:
-    """Return a table of what was measured."""
-    header = ("", "before", "after", "gain", "middle 80 %")
-    return Table(title, header, [figure.cells() for figure in figures])
 
 
 def _figure(
@@ -154,13 +139,8 @@ def tokens_per_second(pipelines: Sequence[Language], texts: Sequence[str]) -> li
     Raises ValueError if there are no tokens.
     """
     texts = spread(texts, min(1.0, _SPEED_TOKENS / count_tokens(pipelines[0], texts)))
-    tokens = count_tokens(pipelines[0], texts)
-    steps: dict[str, Step] = {
-        str(i): partial(_annotate, nlp, texts) for i, nlp in enumerate(pipelines)
-    }
-    costs = [*time_arms(steps, 2, warm_up=1, max_rounds=15).values()]
-    first = tokens / median(costs[0])
-    return [first * ratio_of(costs[0], rounds).median for rounds in costs]
+    costs = _time_batches(pipelines, texts, 2, max_rounds=15)
+    return [ratio_of(costs[0], arm).median / median(costs[0]) for arm in costs]
 
 
 def count_tokens(nlp: Language, texts: Sequence[str]) -> int:
@@ -169,11 +149,6 @@ def count_tokens(nlp: Language, texts: Sequence[str]) -> int:
     if not tokens:
         raise ValueError("The texts have no tokens. Give texts with words.")
     return tokens
-
-
-def _annotate(nlp: Language, texts: Sequence[str]) -> None:
-    for _ in nlp.pipe(texts):
-        pass
 
 
 def compare_speed(
@@ -190,52 +165,63 @@ def compare_speed(
     seconds (float): The time to spend: half of it on batches. There are at least 5 rounds.
     all_seconds (float): How long `before` takes to annotate all texts.
     """
+    pipelines = [before, after]
     part = min(1.0, seconds / 4 / _ROUNDS / max(all_seconds, 1e-3))
-    stages = ((_time_batches, spread(texts, part)), (_time_single, spread(texts, part / 2)))
-    return [
-        figure
-        for measure, sample in progress(stages, desc="Measuring speed", unit=" stages")
-        for figure in measure([before, after], sample, seconds / 2)
-    ]
+
+    def in_batches() -> list[Figure]:
+        costs = _time_batches(pipelines, spread(texts, part), seconds / 2)
+        return [_figure("batches", "tokens a second", costs, lambda cost: 1 / cost)]
+
+    def one_by_one() -> list[Figure]:
+        rounds = _time_single(pipelines, spread(texts, part / 2), seconds / 2)
+        return [
+            _figure(name, "ms", [[_percentile(times, rank) for times in arm] for arm in rounds])
+            for name, rank in (("one text, median", 50), ("one text, 95th percentile", 95))
+        ]
+
+    stages = progress((in_batches, one_by_one), desc="Measuring speed", unit=" stages")
+    return [figure for measure in stages for figure in measure()]
 
 
 def _time_batches(
-    pipelines: Sequence[Language], texts: Sequence[str], seconds: float
-) -> list[Figure]:
-    steps: dict[str, Step] = {
-        str(i): partial(_annotate, nlp, texts) for i, nlp in enumerate(pipelines)
-    }
+    pipelines: Sequence[Language],
+    texts: Sequence[str],
+    seconds: float,
+    max_rounds: int = MAX_ROUNDS,
+) -> list[list[float]]:
+    """Annotate texts in batches, in turns. Returns the seconds a token of each round."""
     tokens = count_tokens(pipelines[0], texts)
-    costs = [*time_arms(steps, seconds, warm_up=1).values()]
-    return [_figure("batches", "tokens a second", costs, lambda cost: tokens / cost)]
+    steps: dict[str, Step] = {
+        str(i): partial(lambda nlp: deque(nlp.pipe(texts), maxlen=0), nlp)
+        for i, nlp in enumerate(pipelines)
+    }
+    rounds = time_arms(steps, seconds, warm_up=1, max_rounds=max_rounds).values()
+    return [[cost / tokens for cost in arm] for arm in rounds]
 
 
 def _time_single(
     pipelines: Sequence[Language], texts: Sequence[str], seconds: float
-) -> list[Figure]:
+) -> list[list[list[float]]]:
+    """Annotate texts one by one, in turns. Returns the milliseconds of each round's texts."""
     rounds: list[list[list[float]]] = [[] for _ in pipelines]
 
     def one_by_one(arm: int) -> None:
-        rounds[arm].append([_milliseconds(pipelines[arm], text) for text in texts])
+        times = []
+        for text in texts:
+            start = perf_counter()
+            pipelines[arm](text)
+            times.append(1e3 * (perf_counter() - start))
+        rounds[arm].append(times)
 
     steps: dict[str, Step] = {str(i): partial(one_by_one, i) for i, _ in enumerate(pipelines)}
     time_arms(steps, seconds, warm_up=1)
-    return [
-        _figure(name, "ms", [[_percentile(times, rank) for times in arm[1:]] for arm in rounds])
-        for name, rank in (("one text, median", 50), ("one text, 95th percentile", 95))
-    ]
+    return [arm[1:] for arm in rounds]
 
 
 def spread(texts: Sequence[str], part: float) -> list[str]:
     """Take a part of the texts, at least one, from all places."""
     number = max(1, round(part * len(texts)))
     return [texts[i * len(texts) // number] for i in range(number)]
-
-
-def _milliseconds(nlp: Language, text: str) -> float:
-    start = perf_counter()
-    nlp(text)
-    return 1e3 * (perf_counter() - start)
 
 
 def _percentile(values: Sequence[float], rank: int) -> float:

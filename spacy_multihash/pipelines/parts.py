@@ -17,7 +17,14 @@ from ..parse import actions
 from ..parse.component import BatchDependencyParser
 from .attribute_ruler import IndexedAttributeRuler
 from .config import EMBEDS, ENCODERS
-from .weights import embed_from_spacy, embed_to_spacy, encoder_from_spacy, encoder_to_spacy
+from .weights import (
+    embed_from_spacy,
+    embed_settings,
+    embed_to_spacy,
+    encoder_from_spacy,
+    encoder_settings,
+    encoder_to_spacy,
+)
 
 Convert = Callable[[Model], Model]
 
@@ -29,6 +36,8 @@ class Layer(NamedTuple):
     nodes (Sequence[str]): The names of its nodes.
     spacys (Sequence[str]): The architectures of spaCy's layer. `restore` writes the last.
     from_spacy, to_spacy (Convert): Build the other layer, with the same weights.
+    settings_of (Callable[[Model], Optional[dict[str, Any]]]): Reads the settings of a node, None if
+        it isn't spaCy's layer.
     settings (Sequence[str]): The settings that both have.
     added (Callable[[Mapping[str, Any]], dict[str, Any]]): Our settings that spaCy's layer lacks,
         for settings of spaCy's layer.
@@ -39,6 +48,7 @@ class Layer(NamedTuple):
     spacys: Sequence[str]
     from_spacy: Convert
     to_spacy: Convert
+    settings_of: Callable[[Model], Optional[dict[str, Any]]]
     settings: Sequence[str]
     added: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda settings: {}
 
@@ -57,6 +67,7 @@ EMBED = Layer(
     EMBEDS,
     embed_from_spacy,
     embed_to_spacy,
+    embed_settings,
     ("width", "attrs", "rows", "include_static_vectors"),
     _hashing,
 )
@@ -66,6 +77,7 @@ ENCODER = Layer(
     ENCODERS,
     encoder_from_spacy,
     encoder_to_spacy,
+    encoder_settings,
     ("width", "window_size", "maxout_pieces", "depth"),
 )
 LAYERS = (EMBED, ENCODER)
@@ -140,38 +152,33 @@ COMPONENTS = (NER, PARSER, RULER)
 NER_SETTINGS = vars(Settings())
 
 
-class Other(NamedTuple):
-    """Another function of ours that spaCy's config can do without.
-
-    write (Callable[[dict[str, Any]], Any]): Returns what comes in the place of its section.
-    lost (str): What's lost, or "".
-    """
-
-    write: Callable[[dict[str, Any]], Any]
-    lost: str = ""
-
-
-def _nothing(section: dict[str, Any]) -> None:
-    return None
-
-
-def _scorer(section: dict[str, Any]) -> dict[str, Any]:
-    return {"@scorers": "spacy.ner_scorer.v1"}
-
-
-OTHERS: Mapping[str, Other] = {
-    registered.ADAM: Other(lambda section: {**section, "@optimizers": "Adam.v1"}),
-    registered.CHAR_NOISE: Other(_nothing, "if you train it again, its texts get no noise"),
-    registered.COMPRESSED_VECTORS: Other(lambda section: {"@vectors": "spacy.Vectors.v1"}),
-    registered.INIT_TABLES: Other(_nothing),
-    registered.KEEP_COMPRESSED: Other(
-        lambda section: section.get("after_creation"), "saved again, its files are large"
+# Other functions of ours that spaCy's config can do without: what comes in the place of a section,
+# and what's lost.
+OTHERS: Mapping[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    registered.ADAM: (lambda section: {**section, "@optimizers": "Adam.v1"}, ""),
+    registered.CHAR_NOISE: (
+        lambda section: None,
+        "if you train it again, its texts get no noise",
     ),
-    registered.LOAD_VECTORS: Other(_nothing),
-    registered.REQUIRE_PACKAGE: Other(_nothing),
-    registered.SEEN_UNSEEN_SCORER: Other(_scorer, "seen and unseen entities aren't scored apart"),
-    registered.SET_ATTR: Other(_nothing),
-    registered.USE_PRODUCT_OPS: Other(_nothing),
+    registered.COMPRESSED_VECTORS: (lambda section: {"@vectors": "spacy.Vectors.v1"}, ""),
+    registered.KEEP_COMPRESSED: (
+        lambda section: section.get("after_creation"),
+        "saved again, its files are large",
+    ),
+    registered.SEEN_UNSEEN_SCORER: (
+        lambda section: {"@scorers": "spacy.ner_scorer.v1"},
+        "seen and unseen entities aren't scored apart",
+    ),
+    **dict.fromkeys(
+        (
+            registered.INIT_TABLES,
+            registered.LOAD_VECTORS,
+            registered.REQUIRE_PACKAGE,
+            registered.SET_ATTR,
+            registered.USE_PRODUCT_OPS,
+        ),
+        (lambda section: None, ""),
+    ),
 }
 _LOOKUP = "spaCy hashes values, and has no tables that look them up"
 _TAGS = "spaCy's ner finds entities by transitions, and not by tags of tokens"

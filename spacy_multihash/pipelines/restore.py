@@ -1,13 +1,9 @@
-"""Turn a pipeline with our parts into one of spaCy's own, with the same weights.
-
-If any part has no counterpart, nothing changes: the config is written, nodes are converted and
-components made first, and the assignments to the pipeline come last.
-"""
+"""Turn a pipeline with our parts into one of spaCy's own, with the same weights."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Union
 
 from spacy.language import Language
 from spacy.util import registry
@@ -19,13 +15,12 @@ from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.result import Result, Table
 from ..compute.ops import use_thinc_ops
 from ..vectors.compressed import CompressedVectors
-from .change import Change, NewComponent, Replaced, why_not_built, why_root_stays
+from .change import OUT_OF_REACH, Change, Replaced, models_of
 from .config import (
     ARCHITECTURES,
     FACTORY_PATH,
     Keys,
     is_ours,
-    keep_variables,
     list_sections,
     our_name,
     our_names,
@@ -37,12 +32,11 @@ from .parts import (
     NER,
     NER_SETTINGS,
     OTHERS,
-    Component,
     component_of,
     layer_of,
     why_not_restored,
 )
-from .weights import Swaps, why_not_swapped
+from .weights import Swaps
 from .weights import is_ours as is_our_node
 
 # The settings of a beam, with the values at which there's none.
@@ -133,44 +127,76 @@ def restore(
 
 
 def _restore(nlp: Language) -> Restored:
-    config, done = nlp.config.interpolate(), Restored(nlp)
+    change, done = Change(nlp), Restored(nlp)
     writer = _Writer(nlp, done)
-    new_config, change = writer.write(config), Change()
+    new_config = writer.write(change.config)
     for name, pipe in nlp.components:
-        old, new = config["components"][name], new_config["components"][name]
-        if not writer.has_problem(name):
-            swaps, reason = _plan(pipe, old, new)
-            if reason is not None:
+        old, new = change.config["components"][name], new_config["components"][name]
+        if not any(path.split(".")[:2] == ["components", name] for path, *_ in writer.problems):
+            try:
+                _restore_layers(change, pipe, old, new)
+            except ValueError as error:
                 names = dict.fromkeys(our_names(old)) or [old[FACTORY_PATH]]
-                writer.refuse(("components", name), ", ".join(names), reason)
-            change.swaps.append((pipe, swaps))
+                writer.problems.append(Lost(f"components.{name}", ", ".join(names), str(error)))
         part = component_of(pipe)
         if part is not None and isinstance(pipe, part.kind):
-            meta = nlp.get_factory_meta(new[FACTORY_PATH])
-            change.components.append(NewComponent(name, part.copy(part.spacy_kind, pipe), meta))
-    writer.check()
+            change.replace_component(name, pipe, part, part.spacy_kind, new[FACTORY_PATH])
+    if writer.problems:
+        problems = [f"    {path} ({name}): {why}" for path, name, why in writer.problems]
+        raise ValueError(
+            "\n".join(["spaCy has nothing that computes the same as:", *problems])
+            + "\nKeep the pipeline, and install spacy-multihash where it runs. To train one that "
+            "can be restored, use: python -m spacy multihash fit --config batch_ner"
+        )
     if done.replaced:
-        change.apply(nlp, keep_variables(nlp.config, config, new_config))
-        _leave_memory(nlp, change, config, new_config)
+        change.apply(new_config)
+        _leave_memory(nlp, change, new_config)
         forget_package(nlp)
     return done
 
 
-def _leave_memory(
-    nlp: Language, change: Change, config: dict[str, Any], new_config: dict[str, Any]
+def _restore_layers(
+    change: Change,
+    pipe: Any,  # noqa: ANN401 (any component)
+    config: dict[str, Any],
+    new_config: dict[str, Any],
 ) -> None:
+    """Plan to replace the layers of a component. Raises ValueError if that's not possible."""
+    model = getattr(pipe, "model", None)
+    sections = [s.path for s in list_sections(config) if layer_of(s.name) and is_ours(s.name)]
+    if isinstance(model, Model) and all(path[0] == "model" for path in sections):
+        change.replace_nodes(pipe, config, new_config, lambda model: _convert(change, model))
+    elif sections:
+        raise ValueError(OUT_OF_REACH)
+
+
+def _convert(change: Change, model: Model) -> Swaps:
+    """Convert our nodes in a model. Raises ValueError for a node that spaCy has no layer for."""
+    swaps: Swaps = []
+    inside = set[int]()
+    for node in model.walk():
+        if id(node) not in inside:
+            layer = next((layer for layer in LAYERS if node.name in layer.nodes), None)
+            if layer is not None:
+                swaps.append(change.convert(node, layer.to_spacy))
+                inside.update(id(below) for below in node.walk())
+            elif is_our_node(node):
+                raise ValueError(f"its layer '{node.name}' is ours, and not in its config")
+    return swaps
+
+
+def _leave_memory(nlp: Language, change: Change, new_config: dict[str, Any]) -> None:
     """Let a pipeline in memory be as it will be loaded: its layers, scorers, vectors, methods."""
     for pipe, swaps in change.swaps:  # thinc makes the names of layers from those inside
         for old, new in swaps:
             for node in pipe.model.walk():
                 node.name = node.name.replace(old.name, new.name, 1)
+    for model in models_of(nlp):
+        use_thinc_ops(model)
     pipes: list[tuple[str, Any]] = nlp.components
     for name, pipe in pipes:
-        model = getattr(pipe, "model", None)
-        if isinstance(model, Model):
-            use_thinc_ops(model)
         scorer = new_config["components"][name].get("scorer")
-        if scorer != config["components"][name].get("scorer"):
+        if scorer != change.config["components"][name].get("scorer"):
             pipe.scorer = registry.resolve({"scorer": scorer})["scorer"]
     for method in ("to_disk", "from_disk"):
         vars(nlp).pop(method, None)
@@ -198,113 +224,36 @@ class _Writer:
             return value
         new: Any = {key: self.write(item, (*path, key)) for key, item in value.items()}
         name = our_name(value)
-        if name is None:
-            return new
-        reason = why_not_restored(name, value)
-        if reason is not None:
-            self.refuse(path, name, reason)
+        reason = None if name is None else why_not_restored(name, value)
+        if name is None or reason is not None:
+            if reason:
+                self.problems.append(Lost(".".join(path), str(name), reason))
             return new
         if name in OTHERS:
-            new, lost = OTHERS[name].write(new), OTHERS[name].lost
+            write, lost = OTHERS[name]
+            new = write(new)
             if lost:
-                self.lose(path, name, lost)
-            self._note(path, name, our_after(new))
-            return new
-        layer = layer_of(name)
-        if layer is not None:
-            new = {ARCHITECTURES: layer.spacys[-1], **{k: new[k] for k in layer.settings}}
-            self._note(path, name, layer.spacys[-1])
-            return new
-        return self._component(path, new, next(c for c in COMPONENTS if c.factory == name))
+                self.done.lost.append(Lost(".".join(path), name, lost))
+            after = next((str(v) for k, v in (new or {}).items() if k.startswith("@")), "")
+        elif layer := layer_of(name):
+            after = layer.spacys[-1]
+            new = {ARCHITECTURES: after, **{key: new[key] for key in layer.settings}}
+        else:
+            new, path = self._component(path, new, name), (*path, FACTORY_PATH)
+            after = new[FACTORY_PATH]
+        of_component = path[:1] == ("components",)
+        component, place = (path[1], path[2:]) if of_component else ("", path)
+        self.done.replaced.append(Replaced(component, ".".join(place), name, after))
+        return new
 
-    def check(self) -> None:
-        """Raise ValueError if there are parts without a counterpart."""
-        if not self.problems:
-            return
-        parts = [f"    {path} ({name}): {why}" for path, name, why in self.problems]
-        raise ValueError(
-            "\n".join(["spaCy has nothing that computes the same as:", *parts])
-            + "\nKeep the pipeline, and install spacy-multihash where it runs. To train one that "
-            "can be restored, use: python -m spacy multihash fit --config batch_ner"
-        )
-
-    def has_problem(self, component: str) -> bool:
-        """Return whether a component has a part without a counterpart."""
-        return any(path.split(".")[:2] == ["components", component] for path, *_ in self.problems)
-
-    def refuse(self, path: Keys, name: str, reason: str) -> None:
-        """Note a part that has no counterpart."""
-        self.problems.append(Lost(".".join(path), name, reason))
-
-    def lose(self, path: Keys, name: str, effect: str) -> None:
-        """Note what is lost."""
-        self.done.lost.append(Lost(".".join(path), name, effect))
-
-    def _note(self, path: Keys, before: str, after: str) -> None:
-        component, rest = "", path
-        if path[:1] == ("components",):
-            component, rest = path[1], path[2:]
-        self.done.replaced.append(Replaced(component, ".".join(rest), before, after))
-
-    def _component(self, path: Keys, section: dict[str, Any], part: Component) -> dict[str, Any]:
+    def _component(self, path: Keys, section: dict[str, Any], name: str) -> dict[str, Any]:
         """Write the config of spaCy's component, whose settings are fewer."""
+        part = next(component for component in COMPONENTS if component.factory == name)
         beam = any(section.get(key, value) != value for key, value in _BEAM.items())
         factory = part.spacy_factories[-1 if beam else 0]
-        known = self.nlp.get_factory_meta(factory).default_config or {}
-        if part is NER:
-            for key, default in NER_SETTINGS.items():
-                value = section.get(key, default)
-                if value != default:
-                    self.lose(path, f"{key} = {value}", _LOST[key])
-        self._note((*path, FACTORY_PATH), part.factory, factory)
-        kept = {key: value for key, value in section.items() if key in known}
-        return {FACTORY_PATH: factory, **kept}
-
-
-def our_after(section: object) -> str:
-    """Return the registered name of a section; "" for a section that's left out."""
-    names = section.items() if isinstance(section, dict) else ()
-    return next((str(value) for key, value in names if key.startswith("@")), "")
-
-
-def _plan(
-    pipe: Any,  # noqa: ANN401
-    config: dict[str, Any],
-    new_config: dict[str, Any],
-) -> tuple[Swaps, Optional[str]]:
-    """Convert the nodes of a component's model, or say why that's not possible."""
-    sections = [s.path for s in list_sections(config) if layer_of(s.name) and is_ours(s.name)]
-    model = getattr(pipe, "model", None)
-    if not isinstance(model, Model) or any(path[0] != "model" for path in sections):
-        outside = "it does not belong to a thinc model that the component has as `model`"
-        return [], outside if sections else None
-    try:
-        swaps = convert(model)
-        reason = why_root_stays(pipe, swaps) or why_not_swapped(model, swaps)
-        if reason is None and (swaps or sections):
-            reason = why_not_built(config["model"], new_config["model"], convert)
-    except ValueError as error:
-        return [], str(error)
-    return swaps, reason
-
-
-def convert(model: Model) -> Swaps:
-    """Convert our nodes in a model to spaCy's, on the device of their weights.
-
-    Raises ValueError for a node that no layer of spaCy's can replace.
-    """
-    swaps: Swaps = []
-    inside = set[int]()
-    for node in model.walk():
-        if id(node) in inside:
-            continue
-        layer = next((layer for layer in LAYERS if node.name in layer.nodes), None)
-        if layer is not None:
-            new = layer.to_spacy(node)
-            for each in new.walk():
-                each.ops = node.ops
-            swaps.append((node, new))
-            inside.update(id(each) for each in node.walk())
-        elif is_our_node(node):
-            raise ValueError(f"its layer '{node.name}' is ours, and not in its config")
-    return swaps
+        for key, default in NER_SETTINGS.items() if part is NER else ():
+            value = section.get(key, default)
+            if value != default:
+                self.done.lost.append(Lost(".".join(path), f"{key} = {value}", _LOST[key]))
+        settings = self.nlp.get_factory_meta(factory).default_config or {}
+        return {FACTORY_PATH: factory} | {k: v for k, v in section.items() if k in settings}

@@ -1,6 +1,6 @@
 """Copy weights between spaCy's layers and ours, and replace nodes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Optional
 
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
@@ -30,13 +30,21 @@ from ..encode.maxout_window_encoder import NAME as MAXOUT_WINDOW_ENCODER
 
 EmbedModel = Model[list[Doc], list[Floats2d]]
 EncoderModel = Model[list[Floats2d], list[Floats2d]]
+# Old nodes, each with its replacement.
+Swaps = list[tuple[Model, Model]]
 
 _EMBED = 'For a Tok2Vec component, give its embed layer: model.get_ref("embed").'
 _ENCODE = 'For a Tok2Vec component, give its encoder: model.get_ref("encode").'
-# A node of spaCy's, a node of ours, and the name of each parameter in both.
-Pair = tuple[Model, Model, dict[str, str]]
-# Old nodes, each with its replacement.
-Swaps = list[tuple[Model, Model]]
+# A parameter, by the name of its node: in spaCy's layers, and in ours.
+_SAME = (
+    ((HASH_EMBED, "E"), (TABLE_EMBED, "E")),
+    ((STATIC_VECTORS, "W"), (STATIC_VECTORS, "W")),
+    # One of our nodes replaces two of spaCy's.
+    ((MAXOUT, "W"), (MAXOUT_NORM, "W")),
+    ((MAXOUT, "b"), (MAXOUT_NORM, "b")),
+    ((LAYER_NORM, "G"), (MAXOUT_NORM, "G")),
+    ((LAYER_NORM, "b"), (MAXOUT_NORM, "beta")),
+)
 
 
 def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
@@ -52,28 +60,15 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     Raises ValueError if it's neither a spacy.MultiHashEmbed.v2 nor another spaCy layer that
     computes the same function.
     """
-    hashes, extractors = find_nodes(embed, HASH_EMBED), find_nodes(embed, EXTRACT_FEATURES)
-    attrs = extractors[0].attrs["columns"] if extractors else []
-    settings: dict[str, Any] = {
-        "width": hashes[0].get_dim("nO") if hashes else 0,
-        "attrs": attrs,
-        "rows": [node.get_dim("nV") for node in hashes],
-        "include_static_vectors": bool(find_nodes(embed, STATIC_VECTORS)),
-    }
-    if (
-        not hashes
-        or len(attrs) != len(hashes)
-        or not is_built_like(MultiHashEmbed(**settings), embed)
-    ):
+    settings = embed_settings(embed)
+    if settings is None:
         raise ValueError(
             f"Expected the model of a spacy.MultiHashEmbed.v2, got '{embed.name}', which has "
             f"other layers, sizes or settings. {_EMBED}"
         )
-    seeds = spacy_seeds(len(hashes))
+    seeds = spacy_seeds(len(settings["attrs"]))
     ours = build_multi_hash_embed_v1(**settings, seeds=seeds, table_dropout=True)
-    _copy(_embed_pairs(embed, ours))
-    _copy_dropout(embed, ours)
-    return ours
+    return _copy(embed, ours, _SAME)
 
 
 def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
@@ -102,9 +97,8 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
             f"spacy.MultiHashEmbed.v2 embeds the static vectors of the vocab alone, but "
             f"'{embed.name}' has a MetaVectors of several tables. Train anew with vectors = null."
         )
-    seeds = [node.attrs["seed"].value for node in hashes]
     num_hashes = [node.attrs["num_hashes"].value for node in hashes]
-    if not hashes or set(num_hashes) != {4}:
+    if {*num_hashes} != {4}:
         raise ValueError(
             f"spacy.MultiHashEmbed.v2 has 4 hashes, but '{embed.name}' has num_hashes = "
             f"{num_hashes}. Train anew with num_hashes = 4."
@@ -115,6 +109,7 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
         "rows": [node.attrs["nV"].value for node in hashes],
         "include_static_vectors": bool(find_nodes(embed, STATIC_VECTORS)),
     }
+    seeds = [node.attrs["seed"].value for node in hashes]
     expected = build_multi_hash_embed_v1(**settings, seeds=seeds)
     if [n.name for n in expected.walk()][1:] != [n.name for n in embed.walk()][1:]:
         raise ValueError(
@@ -124,10 +119,7 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     theirs = MultiHashEmbed(**settings)
     for node, seed in zip(find_nodes(theirs, HASH_EMBED), seeds, strict=True):
         node.attrs["seed"] = seed
-    _copy_back(_embed_pairs(theirs, embed))
-    _copy_dropout(embed, theirs)
-    _set_widths(theirs)
-    return theirs
+    return _copy_back(embed, theirs)
 
 
 def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
@@ -141,24 +133,13 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
 
     Raises ValueError if it isn't a spacy.MaxoutWindowEncoder.v2.
     """
-    maxouts, windows = find_nodes(encoder, MAXOUT), find_nodes(encoder, EXPAND_WINDOW)
-    settings: dict[str, Any] = {}
-    if maxouts and windows:
-        settings = {
-            "width": maxouts[0].get_dim("nO"),
-            "window_size": int(windows[0].attrs["window_size"]),
-            "maxout_pieces": maxouts[0].get_dim("nP"),
-            "depth": len(maxouts),
-        }
-    if not settings or not is_built_like(MaxoutWindowEncoder(**settings), encoder):
+    settings = encoder_settings(encoder)
+    if settings is None:
         raise ValueError(
             "Expected the model of a spacy.MaxoutWindowEncoder.v2, got "
             f"'{encoder.name}', which has other layers, sizes or settings. {_ENCODE}"
         )
-    ours = build_maxout_window_encoder_v1(**settings)
-    _copy(_maxout_pairs(encoder, ours))
-    _copy_dropout(encoder, ours)
-    return ours
+    return _copy(encoder, build_maxout_window_encoder_v1(**settings), _SAME)
 
 
 def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
@@ -179,63 +160,68 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
         maxout_pieces=encoder.layers[0].get_dim("nP"),
         depth=len(encoder.layers),
     )
-    _copy_back(_maxout_pairs(theirs, encoder))
-    _copy_dropout(encoder, theirs)
-    _set_widths(theirs)
-    return theirs
+    return _copy_back(encoder, theirs)
 
 
-def _embed_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
-    for their_name, our_name, names in (
-        (HASH_EMBED, TABLE_EMBED, {"E": "E"}),
-        (STATIC_VECTORS, STATIC_VECTORS, {"W": "W"}),
-    ):
-        for pair in zip(find_nodes(theirs, their_name), find_nodes(ours, our_name), strict=True):
-            yield *pair, names
-    yield from _maxout_pairs(theirs, ours)
+def embed_settings(node: Model) -> Optional[dict[str, Any]]:
+    """Return the settings of a spacy.MultiHashEmbed.v2; None for any other layer."""
+    hashes, extractors = find_nodes(node, HASH_EMBED), find_nodes(node, EXTRACT_FEATURES)
+    attrs = extractors[0].attrs["columns"] if extractors else []
+    if not hashes or len(attrs) != len(hashes):
+        return None
+    settings: dict[str, Any] = {
+        "width": hashes[0].get_dim("nO"),
+        "attrs": attrs,
+        "rows": [table.get_dim("nV") for table in hashes],
+        "include_static_vectors": bool(find_nodes(node, STATIC_VECTORS)),
+    }
+    return settings if is_built_like(MultiHashEmbed(**settings), node) else None
 
 
-def _maxout_pairs(theirs: Model, ours: Model) -> Iterator[Pair]:
-    our_nodes = find_nodes(ours, MAXOUT_NORM)
-    # One of our nodes replaces two of spaCy's.
-    for their_name, names in (
-        (MAXOUT, {"W": "W", "b": "b"}),
-        (LAYER_NORM, {"G": "G", "b": "beta"}),
-    ):
-        for pair in zip(find_nodes(theirs, their_name), our_nodes, strict=True):
-            yield *pair, names
+def encoder_settings(node: Model) -> Optional[dict[str, Any]]:
+    """Return the settings of a spacy.MaxoutWindowEncoder.v2; None for any other layer."""
+    maxouts, windows = find_nodes(node, MAXOUT), find_nodes(node, EXPAND_WINDOW)
+    if not (maxouts and windows):
+        return None
+    settings: dict[str, Any] = {
+        "width": maxouts[0].get_dim("nO"),
+        "window_size": int(windows[0].attrs["window_size"]),
+        "maxout_pieces": maxouts[0].get_dim("nP"),
+        "depth": len(maxouts),
+    }
+    return settings if is_built_like(MaxoutWindowEncoder(**settings), node) else None
 
 
-def _copy(pairs: Iterable[Pair]) -> None:
-    """Copy weights from the first node of each pair to the second, and missing dimensions."""
-    for source, target, names in pairs:
-        for dim in target.dim_names:
-            if target.has_dim(dim) is None and source.has_dim(dim):
-                target.set_dim(dim, source.get_dim(dim))
-        for source_param, target_param in names.items():
-            if source.has_param(source_param):
-                target.set_param(target_param, source.get_param(source_param).copy())
+Parameter = tuple[str, str]  # the names of a node and of its parameter
 
 
-def _copy_back(pairs: Iterable[Pair]) -> None:
-    """Copy weights from our node of each pair to spaCy's node."""
-    _copy((ours, theirs, {v: k for k, v in names.items()}) for theirs, ours, names in pairs)
-
-
-def _copy_dropout(source: Model, target: Model) -> None:
-    """Copy the dropout rate, which is the same in all nodes. It's saved with the weights."""
+def _copy(source: Model, target: Model, same: Iterable[tuple[Parameter, Parameter]]) -> Model:
+    """Copy weights, missing dimensions and the dropout rate, on the device of the source."""
+    for node in target.walk():
+        node.ops = source.ops
+    for (old_name, old_param), (new_name, new_param) in same:
+        for old, new in zip(
+            find_nodes(source, old_name), find_nodes(target, new_name), strict=True
+        ):
+            for dim in new.dim_names:
+                if new.has_dim(dim) is None and old.has_dim(dim):
+                    new.set_dim(dim, old.get_dim(dim))
+            if old.has_param(old_param):
+                new.set_param(new_param, old.get_param(old_param).copy())
+    # The same in all nodes. It's saved with the weights.
     rates = [n.attrs["dropout_rate"] for n in source.walk() if "dropout_rate" in n.attrs]
-    set_dropout_rate(target, max(rates, default=0.0))
+    return set_dropout_rate(target, max(rates, default=0.0))
 
 
-def _set_widths(model: Model) -> None:
-    """Set the width of layers around others, as initialization does."""
-    for node in model.walk(order="dfs_post"):
-        widths = [layer.maybe_get_dim("nO") for layer in node.layers]
-        known = [width for width in widths if width is not None]
-        if known and node.has_dim("nO") is None:
+def _copy_back(ours: Model, theirs: Model) -> Model:
+    """Copy weights to spaCy's layer, and set the width of its layers as initialization does."""
+    _copy(ours, theirs, [(our, their) for their, our in _SAME])
+    for node in theirs.walk(order="dfs_post"):
+        widths = [layer.get_dim("nO") for layer in node.layers if layer.has_dim("nO")]
+        if widths and node.has_dim("nO") is None:
             is_sum = node._func is forward_concatenate
-            node.set_dim("nO", sum(known) if is_sum else known[-1])
+            node.set_dim("nO", sum(widths) if is_sum else widths[-1])
+    return theirs
 
 
 # Attrs that don't affect predictions. spaCy sets the dropout rate for each update. The receptive

@@ -8,10 +8,10 @@ import spacy
 from spacy_multihash.common.timing import ratio_of
 from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.pipelines.measure import (
+    Machine,
     compare_loads,
     compare_speed,
     spread,
-    this_machine,
     tokens_per_second,
 )
 from tests.helpers.kernels import using_kernels
@@ -75,10 +75,10 @@ def test_pipelines_are_loaded_in_new_processes_with_their_code(tmp_path: Path) -
 
 def test_missing_kernels_come_with_advice() -> None:
     with using_kernels("none"):
-        machine = this_machine()
+        machine = Machine()
     assert machine.kernels == "none" and machine.cpu
     advice = "unset it" if len(available_kernels()) > 1 else "C compiler"
     assert advice in machine.advice
     if len(available_kernels()) > 1:
         with using_kernels(available_kernels()[0]):
-            assert this_machine().advice == ""
+            assert Machine().advice == ""

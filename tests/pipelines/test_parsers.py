@@ -84,7 +84,7 @@ def test_parses_stay_and_so_do_the_settings(component: Settings, tmp_path: Path)
         assert {key: settings[key] for key in kept} == {key: config[key] for key in kept}
         assert "dep_las" in pipeline.config["training"]["score_weights"]
     again = accelerate(spacy.load(tmp_path))
-    assert ("parser", "factory", "batch_parser") in again.already
+    assert ("parser", "factory", "batch_parser", "") in again.already
     assert replaced(again) == left(again) == []
 
 

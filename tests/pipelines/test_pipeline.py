@@ -152,7 +152,7 @@ def test_accelerated_pipeline_is_left_alone(nlp: Language) -> None:
     before, config = nlp.to_bytes(), nlp.config.to_str()
     done = accelerate(nlp)
     assert (done.replaced, done.left) == ([], [])
-    assert [tuple(entry) for entry in done.already] == [
+    assert [entry[:3] for entry in done.already] == [
         ("tok2vec", "model.embed", OUR_EMBED),
         ("tok2vec", "model.encode", OUR_ENCODER),
         ("ner", "model.tok2vec.embed", OUR_EMBED),

@@ -405,7 +405,7 @@ def test_failure_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object) -> None:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr("spacy_multihash.pipelines.restore.keep_variables", fail)
+    monkeypatch.setattr("spacy_multihash.pipelines.change.keep_variables", fail)
     nlp = drawn({"ner": batch_ner()})
     before = nlp.to_bytes()
     with pytest.raises(RuntimeError, match="out of memory"):
