@@ -109,50 +109,37 @@ def explain_corpus(
     """
     nlp = loaded(nlp)
     name = find_recognizer(nlp, component)
-    explained, gold = prepare(nlp, name), _GoldEntities(nlp, name)
-    examples = progress(gold.read(data), desc="Explaining", unit=" docs")
-    effects = measure_effects(explained, examples)
+    explained = prepare(nlp, name)
+    labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
+    unknown, unaligned = Counter[str](), Counter[str]()
+
+    def gold_entities() -> Iterator[tuple[Doc, list[Key]]]:
+        for batch in minibatch(examples_of(nlp, data), _DOC_BATCH):
+            for example in annotate_before(nlp, name, batch):
+                ents = example.reference.ents
+                gold = [ent for ent in ents if ent.label_ in labels]
+                spans = example.get_aligned_spans_y2x(gold)
+                unknown.update(ent.label_ for ent in ents if ent.label_ not in labels)
+                unaligned["entities"] += len(gold) - len(spans)
+                if spans:
+                    yield example.predicted, [(s.start, s.end, s.label_) for s in spans]
+
+    effects = measure_effects(explained, progress(gold_entities(), desc="Explaining", unit=" docs"))
+    reasons = []
+    if unknown:
+        reasons.append(
+            f"{unknown.total():,} have labels that {name} does not know "
+            f"({', '.join(sorted(unknown))}; it knows {', '.join(labels) or 'none'})"
+        )
+    if unaligned.total():
+        reasons.append(f"{unaligned.total():,} do not align with the pipeline's tokens")
+    left_out = ", and ".join(reasons)
     if not effects.effects:
-        others = f" Of those it has, {gold.left_out()}." if gold.left_out() else ""
+        others = f" Of those it has, {left_out}." if left_out else ""
         raise ValueError(
             f"The corpus has no gold entities to explain. Give one that has some.{others}"
         )
-    return replace(effects, left_out=gold.left_out())
-
-
-class _GoldEntities:
-    """The gold entities of a corpus that a recognizer can predict, and how many others."""
-
-    def __init__(self, nlp: Language, name: str) -> None:
-        self.nlp, self.name = nlp, name
-        self.labels: tuple[str, ...] = nlp.get_pipe(name).labels  # type: ignore[attr-defined]
-        self.unknown = Counter[str]()
-        self.unaligned = 0
-
-    def read(self, data: Data) -> Iterator[tuple[Doc, list[Key]]]:
-        """Yield docs as the recognizer gets them, and their gold entities."""
-        for batch in minibatch(examples_of(self.nlp, data), _DOC_BATCH):
-            for example in annotate_before(self.nlp, self.name, batch):
-                ents = example.reference.ents
-                gold = [ent for ent in ents if ent.label_ in self.labels]
-                spans = example.get_aligned_spans_y2x(gold)
-                self.unknown.update(ent.label_ for ent in ents if ent.label_ not in self.labels)
-                self.unaligned += len(gold) - len(spans)
-                if spans:
-                    keys = [(span.start, span.end, span.label_) for span in spans]
-                    yield example.predicted, keys
-
-    def left_out(self) -> str:
-        """Say which gold entities were left out; an empty string if there are none."""
-        reasons = []
-        if self.unknown:
-            reasons.append(
-                f"{self.unknown.total():,} have labels that {self.name} does not know "
-                f"({', '.join(sorted(self.unknown))}; it knows {', '.join(self.labels) or 'none'})"
-            )
-        if self.unaligned:
-            reasons.append(f"{self.unaligned:,} do not align with the pipeline's tokens")
-        return ", and ".join(reasons)
+    return replace(effects, left_out=left_out)
 
 
 def measure_effects(explained: Explained, examples: Iterable[tuple[Doc, Sequence[Key]]]) -> Effects:
@@ -161,32 +148,27 @@ def measure_effects(explained: Explained, examples: Iterable[tuple[Doc, Sequence
     examples (Iterable[tuple[Doc, Sequence[Key]]]): Docs, annotated by the components before the
         recognizer, and the gold entities of each.
     """
+    # By label, and of all: for each entity, how far the log-odds fall, (F, 2 * A).
     falls: dict[Optional[str], list[numpy.ndarray]] = defaultdict(list)
     wheres, largest = (EVERYWHERE, IN_ENTITY), numpy.zeros(len(FACTORS))
     for batch in minibatch(examples, max(1, _BATCH // (1 + 2 * len(explained.features)))):
-        for (_, keys), values in zip(batch, _effects(explained, batch), strict=True):
+        for (_, keys), values in zip(batch, _log_odds(explained, batch), strict=True):
             largest = numpy.maximum(largest, numpy.abs(values).max(axis=(0, 2), initial=0))
             for (_, _, label), of_entity in zip(keys, values.transpose(2, 1, 0), strict=True):
                 for group in (label, None):
-                    falls[group].append(of_entity[:, :1] - of_entity[:, 1:])  # (F, 2 * A)
+                    falls[group].append(of_entity[:, :1] - of_entity[:, 1:])
     effects, (number, is_exact) = list[Effect](), choose_factor(largest)
+    columns = [(feature, where) for feature in explained.features for where in wheres]
     for label in sorted(falls, key=lambda label: (label or "all", label or "")):
-        rows = [of_entity[number] for of_entity in falls[label]]
-        values = numpy.array(rows).reshape(len(rows), len(explained.features), len(wheres))
-        effects += [
-            Effect(label, feature, where, float(each.mean()), _error(each), len(each))
-            for i, feature in enumerate(explained.features)
-            for where, each in zip(wheres, values[:, i].T, strict=True)
-        ]
+        of_label = numpy.array([of_entity[number] for of_entity in falls[label]]).T  # (2 * A, E)
+        for (feature, where), values in zip(columns, of_label, strict=True):
+            error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
+            mean, size = float(values.mean()), len(values)
+            effects.append(Effect(label, feature, where, mean, error and float(error), size))
     return Effects(effects, factor=FACTORS[number], is_exact=is_exact)
 
 
-def _error(values: numpy.ndarray) -> Optional[float]:
-    """Return the standard error of the mean of values (E,)."""
-    return float(values.std(ddof=1)) / len(values) ** 0.5 if len(values) > 1 else None
-
-
-def _effects(
+def _log_odds(
     explained: Explained, batch: Sequence[tuple[Doc, Sequence[Key]]]
 ) -> Iterator[numpy.ndarray]:
     """Yield the log-odds (1 + 2 * A, F, E) of each doc's entities: known, by feature and place."""
@@ -197,6 +179,6 @@ def _effects(
         for attr in explained.features.values():
             variants += [(doc, {attr: where}, keys) for where in (numpy.arange(len(doc)), own)]
     values = ask_variants(explained, variants)
-    size = 1 + 2 * len(explained.features)
-    for i in range(len(batch)):
-        yield numpy.array(values[i * size : (i + 1) * size])
+    size = len(variants) // len(batch)
+    for start in range(0, len(variants), size):
+        yield numpy.array(values[start : start + size])

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -77,13 +77,18 @@ class Errors(Result):
 
     def tables(self) -> Iterable[Table]:
         """The counts of mistakes by label and kind, and the labels that are confused."""
+        labels = sorted({label for pair in self.confusion for label in pair if label is not None})
         counts = Counter((mistake.entity.label, mistake.kind) for mistake in self.mistakes)
-        rows = []
-        for label in self._labels:
-            right = self.confusion.get((label, label), 0) - counts[label, "cut"]
-            rows.append((label, f"{right:,}", *(f"{counts[label, kind]:,}" for kind in KINDS)))
+        numbers = {
+            label: [
+                self.confusion.get((label, label), 0) - counts[label, "cut"],
+                *(counts[label, kind] for kind in KINDS),
+            ]
+            for label in labels
+        }
         kinds = Counter(mistake.kind for mistake in self.mistakes)
-        rows.append(("all", f"{self.right:,}", *(f"{kinds[kind]:,}" for kind in KINDS)))
+        numbers["all"] = [self.right, *(kinds[kind] for kind in KINDS)]
+        rows = [(label, *(f"{number:,}" for number in of)) for label, of in numbers.items()]
         header = ("", "right", "other label", "other boundaries", "both", "spurious", "missed")
         yield Table("Counts", header, rows)
         if self.confusion:
@@ -124,10 +129,6 @@ class Errors(Result):
         if self.has_training:
             sentences.append("An entity is seen if training has an entity with the same text.")
         return " ".join([*sentences, "Click on a group to open it."])
-
-    @property
-    def _labels(self) -> list[str]:
-        return sorted({label for pair in self.confusion for label in pair if label is not None})
 
     def groups(self, limit: Optional[int] = None) -> Iterator[Group]:
         """Yield the mistakes whose annotation may be wrong, and the others by kind.
@@ -217,8 +218,7 @@ def errors(
                 _add_sentence(mistake, docs[number], matches)
                 mistakes.append(mistake)
     answers = _ask(nlp, docs, mistakes)
-    for mistake in mistakes:
-        _add_probabilities(mistake, answers)
+    _add_probabilities(mistakes, answers)
     mistakes.sort(key=_doubt)
     if train is not None:
         phrases = (_words(docs[mistake.doc], mistake.entity) for mistake in mistakes)
@@ -228,13 +228,10 @@ def errors(
     several = [mistake for mistake in mistakes if mistake.confidence is not None][:explained]
     prepared = cache(partial(prepare, nlp))
     for mistake in progress(several, desc="Explaining", unit=" mistakes"):
-        answer = answers[mistake.doc, mistake.predicted or mistake.entity]
+        _, name, doc, key = answers[mistake.doc, mistake.predicted or mistake.entity]
+        is_predicted = mistake.predicted is not None
         mistake.explanation = explain_entity(
-            prepared(answer.recognizer),
-            answer.doc,
-            answer.key,
-            predicted=mistake.predicted is not None,
-            window=_WINDOW,
+            prepared(name), doc, key, predicted=is_predicted, window=_WINDOW
         )
     return Errors(
         docs=docs,
@@ -265,7 +262,6 @@ def joined(docs: Sequence[Doc], parts: Sequence[Errors]) -> Errors:
 
 
 def _doubt(mistake: Mistake) -> float:
-    """Return a key that sorts the most confident mistakes first."""
     return 1.0 if mistake.confidence is None else -mistake.confidence
 
 
@@ -286,19 +282,14 @@ def _add_sentence(mistake: Mistake, doc: Doc, matches: Sequence[Match]) -> None:
     mistake.predicted_around = around(each.predicted for each in matches)
 
 
-class _Answer(NamedTuple):
-    """The probability that a recognizer gives an entity in a doc."""
-
-    probability: float
-    recognizer: str
-    doc: Doc
-    key: Key
+# The probability of an entity, the recognizer that gives it, the doc, and the entity there.
+_Answer = tuple[float, str, Doc, Key]
 
 
 def _ask(
     nlp: Language, docs: Sequence[Doc], mistakes: Sequence[Mistake]
 ) -> dict[tuple[int, Entity], _Answer]:
-    """Ask all recognizers for the probabilities of entities, and keep the highest of each.
+    """Ask all recognizers for the probabilities of the mistakes' entities; keep the highest.
 
     The components before each recognizer annotate the docs again.
     """
@@ -311,47 +302,47 @@ def _ask(
         for numbers in minibatch(sorted(entities), _DOC_BATCH):
             examples = list(examples_of(nlp, [docs[number] for number in numbers]))
             annotate_before(nlp, name, examples)
-            keys: list[dict[Entity, Key]] = []
-            for number, example in zip(numbers, examples, strict=True):
-                present = {(ent.start, ent.end, ent.label_) for ent in example.predicted.ents}
-                aligned = {entity: _aligned(example, entity) for entity in entities[number]}
-                keys.append(
-                    {
-                        entity: key
-                        for entity, key in aligned.items()
-                        if key is not None and entity.label in labels and key not in present
-                    }
-                )
+            keys = [
+                _aligned(example, [e for e in entities[number] if e.label in labels])
+                for number, example in zip(numbers, examples, strict=True)
+            ]
             predicted = [example.predicted for example in examples]
-            of_docs = [list(of_doc.values()) for of_doc in keys]
-            values = iter(score_spans(nlp, name, predicted, of_docs).tolist())
-            for number, doc, of_doc in zip(numbers, predicted, keys, strict=True):
-                for entity, key in of_doc.items():
-                    answer = _Answer(next(values), name, doc, key)
-                    former = answers.get((number, entity))
-                    if former is None or answer.probability > former.probability:
-                        answers[number, entity] = answer
+            values = score_spans(nlp, name, predicted, [list(of_doc.values()) for of_doc in keys])
+            places = [
+                ((number, entity), doc, key)
+                for number, doc, of_doc in zip(numbers, predicted, keys, strict=True)
+                for entity, key in of_doc.items()
+            ]
+            for probability, (place, doc, key) in zip(values.tolist(), places, strict=True):
+                if place not in answers or probability > answers[place][0]:
+                    answers[place] = (probability, name, doc, key)
     return answers
 
 
-def _add_probabilities(mistake: Mistake, answers: Mapping[tuple[int, Entity], _Answer]) -> None:
+def _add_probabilities(
+    mistakes: Sequence[Mistake], answers: Mapping[tuple[int, Entity], _Answer]
+) -> None:
     """Add the probabilities of both entities, and the model's confidence."""
-    for side, entity in mistake.sides.items():
-        if (mistake.doc, entity) in answers:
-            probability = answers[mistake.doc, entity].probability
-            setattr(mistake, side, replace(entity, probability=probability))
-    if mistake.predicted is not None:
-        mistake.confidence = mistake.predicted.probability
-    elif mistake.entity.probability is not None:
-        mistake.confidence = 1 - mistake.entity.probability
+    for mistake in mistakes:
+        for side, entity in mistake.sides.items():
+            if (mistake.doc, entity) in answers:
+                probability, *_ = answers[mistake.doc, entity]
+                setattr(mistake, side, replace(entity, probability=probability))
+        if mistake.predicted is not None:
+            mistake.confidence = mistake.predicted.probability
+        elif mistake.entity.probability is not None:
+            mistake.confidence = 1 - mistake.entity.probability
 
 
-def _aligned(example: Example, entity: Entity) -> Optional[Key]:
-    """Find an entity of the gold doc in the predicted doc, or return None."""
-    span = example.reference[entity.start : entity.end]
-    for aligned in example.get_aligned_spans_y2x([span]):
-        return aligned.start, aligned.end, entity.label
-    return None
+def _aligned(example: Example, entities: Sequence[Entity]) -> dict[Entity, Key]:
+    """Find entities of the gold doc in the predicted doc, but for those that are set there."""
+    present = {(ent.start, ent.end, ent.label_) for ent in example.predicted.ents}
+    keys = {}
+    for entity in entities:
+        span = example.reference[entity.start : entity.end]
+        for aligned in example.get_aligned_spans_y2x([span]):
+            keys[entity] = (aligned.start, aligned.end, entity.label)
+    return {entity: key for entity, key in keys.items() if key not in present}
 
 
 def _compare(training: TrainingEntities, mistake: Mistake, doc: Doc, sure: float) -> None:
@@ -376,8 +367,8 @@ def _contradicts(training: TrainingEntities, mistake: Mistake, doc: Doc) -> bool
         return training.rarely_leaves_out(words)
     if predicted is None:
         return training.mostly_leaves_out(words, gold.label)
-    is_known = training.entities[_words(doc, predicted), predicted.label] > 0
-    return is_known and training.rarely_annotates(words, gold.label)
+    has_predicted = training.entities[_words(doc, predicted), predicted.label] > 0
+    return has_predicted and training.rarely_annotates(words, gold.label)
 
 
 def _words(doc: Doc, entity: Entity) -> Words:

@@ -23,7 +23,7 @@ from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from thinc.api import to_numpy
 
-from ..common.checks import check_whole
+from ..common.checks import check_choice, check_whole
 from ..common.load import loaded
 from ..common.nodes import EXTRACT_NGRAMS, find_nodes
 from ..common.progress import Progress, no_progress
@@ -68,12 +68,19 @@ class Explained(NamedTuple):
     draws: int  # how many unknown values to try
 
 
-class Shade(NamedTuple):
-    """An effect on a page, its colour, and the strength of it, 0 to 1."""
+class TokenEffects(NamedTuple):
+    """The effects on a token of an explanation.
 
-    text: str
-    kind: str
-    strength: float
+    word (str): The token, or its repr if it's blank or not printable.
+    is_own (bool): Whether it's a token of the entity.
+    values (Sequence[float]): By feature, and of all features at once.
+    space (str): What follows the token in the text.
+    """
+
+    word: str
+    is_own: bool
+    values: Sequence[float]
+    space: str
 
 
 @dataclass(frozen=True)
@@ -115,42 +122,35 @@ class Explanation:
     def about(self) -> str:
         """How much of the fall of log-odds the tokens explain by themselves."""
         verb = "rise" if signed(self.together, 2).startswith("-") else "fall"
+        share = "" if self.completeness is None else f", {self.completeness:.0%} of it"
         text = (
             f"With all of these unknown, the log-odds {verb} by {abs(self.together):.2f}. The "
-            f"tokens, unknown one at a time, add up to {signed(sum(self.by_token), 2)}"
+            f"tokens, unknown one at a time, add up to {signed(sum(self.by_token), 2)}{share}."
         )
-        share = self.completeness
-        text = f"{text}." if share is None else f"{text}, {share:.0%} of it."
         return " ".join(filter(None, [text, about_factor(self.factor, self.is_exact)]))
 
     @property
-    def effects(self) -> Iterator[tuple[str, list[float]]]:
-        """Each token, the entity's in brackets, and its effects: by feature, and of all."""
+    def effects(self) -> Iterator[TokenEffects]:
+        """The effects of each token."""
         columns = (self.tokens, self.words, self.by_feature, self.by_token)
         for token, word, by_feature, of_token in zip(*columns, strict=True):
-            own = self.start <= token < self.end
-            yield f"[{visible(word)}]" if own else visible(word), [*by_feature, of_token]
+            is_own, space = self.start <= token < self.end, self.texts[token].removeprefix(word)
+            yield TokenEffects(visible(word), is_own, [*by_feature, of_token], space)
 
     @property
     def table(self) -> Table:
         """The effects of all tokens and features."""
+        rows = [
+            (f"[{e.word}]" if e.is_own else e.word, *(signed(value, 2) for value in e.values))
+            for e in self.effects
+        ]
         suffix = "" if self.predicted else ", not predicted"
-        return Table(
-            f"{self.title}: {self.probability:.3f}{suffix}",
-            ("token", *self.features, "all"),
-            [(name, *(signed(value, 2) for value in values)) for name, values in self.effects],
-        )
+        title = f"{self.title}: {self.probability:.3f}{suffix}"
+        return Table(title, ("token", *self.features, "all"), rows)
 
-    def numbered(self) -> Iterator[tuple[str, bool, "Shade", str]]:
-        """Each explained token: its word, whether it's the entity's, its effect, what follows."""
-        for token, word, value in zip(self.tokens, self.words, self.by_token, strict=True):
-            own = self.start <= token < self.end
-            yield visible(word), own, self.shade(value), self.texts[token].removeprefix(word)
-
-    def shade(self, value: float) -> "Shade":
-        """Return how a page shows an effect: right for the entity, wrong against it."""
-        kind = "right" if value >= 0 else "wrong"
-        return Shade(signed(value, 2), kind, 0.6 * abs(value) / self._largest)
+    def strength(self, value: float) -> float:
+        """How strong a page colours an effect: at most 0.6, for the number farthest from 0."""
+        return 0.6 * abs(value) / self._largest
 
     @cached_property
     def _largest(self) -> float:
@@ -179,24 +179,25 @@ class Explanations(Result):
 
     def tables(self) -> Iterable[Table]:
         """A table for each entity: tokens by features."""
-        return [each.table for each in self.explanations]
+        return [explanation.table for explanation in self.explanations]
 
     def notes(self) -> Iterable[str]:
         """How much the tokens explain, and what the numbers mean."""
         if not self.explanations:
-            return ["Nothing was predicted. Name an entity to explain: spans (--span TEXT=LABEL)."]
-        notes = [f"{each.title}: {each.about}" for each in self.explanations]
+            yield "Nothing was predicted. Name an entity to explain: spans (--span TEXT=LABEL)."
+            return
+        for explanation in self.explanations:
+            yield f"{explanation.title}: {explanation.about}"
         if self.left_out:
             number = len(self.explanations)
-            notes.append(
+            yield (
                 f"Only the first {number:,} of {number + self.left_out:,} entities are explained. "
                 "Raise max_entities (--max-entities) to explain more."
             )
-        return [
-            *notes,
+        yield (
             "Numbers are by how much the log-odds fall if the feature of the token is unknown. The "
-            "entity's own tokens are in brackets.",
-        ]
+            "entity's own tokens are in brackets."
+        )
 
     def page(self) -> str:
         """Return a page with the text coloured by the numbers."""
@@ -269,23 +270,35 @@ def explain(
     doc = nlp.make_doc(text)
     (example,) = annotate_before(nlp, name, [Example(doc, doc)])
     doc = example.predicted
-    pipe: Any = nlp.get_pipe(name)
-    known = tuple(pipe.labels)  # before a recognizer meets entities of rules
-    if isinstance(pipe, TextCategorizer):
+    if isinstance(nlp.get_pipe(name), TextCategorizer):
         window = len(doc)
-        scores = [(score, label) for label, score in nlp(text).cats.items() if label in known]
-        labels = [label for score, label in scores if score >= 0.5] or [max(scores)[1]]
-        predicted = [(0, len(doc), label) for label in labels]
-        wanted = [_whole_text(doc, label, known) for label in spans] or predicted
-    else:
-        predicted = _keys(doc, [ent for ent in nlp(text).ents if ent.label_ in known])
-        wanted = [key for span in spans for key in _find_span(doc, span)] or predicted
-    chosen = progress(wanted[:max_entities], desc="Explaining", unit=" entities")
+    predicted, asked = _keys(nlp, name, doc, spans)
+    keys = asked or predicted
     explanations = [
         explain_entity(explained, doc, key, predicted=key in predicted, window=window)
-        for key in chosen
+        for key in progress(keys[:max_entities], desc="Explaining", unit=" entities")
     ]
-    return Explanations(explanations, len(wanted) - len(explanations))
+    return Explanations(explanations, len(keys) - len(explanations))
+
+
+def _keys(nlp: Language, name: str, doc: Doc, spans: Sequence[str]) -> tuple[list[Key], list[Key]]:
+    """Find the entities, or the text's labels, that a component predicts, and those asked for."""
+    pipe: Any = nlp.get_pipe(name)
+    labels = tuple(pipe.labels)  # before a recognizer meets entities of rules
+    annotated = nlp(doc.text)
+    if isinstance(pipe, TextCategorizer):
+        for label in spans:
+            check_choice("explain", "spans", label, labels, advice="Give labels of the component.")
+        scores = [(score, label) for label, score in annotated.cats.items() if label in labels]
+        best = [label for score, label in scores if score >= 0.5] or [max(scores)[1]]
+        of_text, of_spans = ([(0, len(doc), label) for label in some] for some in (best, spans))
+        return of_text, of_spans
+    predicted: list[Key] = []
+    for ent in annotated.ents:  # later components may have changed the tokens
+        span = doc.char_span(ent.start_char, ent.end_char)
+        if span is not None and ent.label_ in labels:
+            predicted.append((span.start, span.end, ent.label_))
+    return predicted, [key for span in spans for key in _find_span(doc, span)]
 
 
 def _find_component(nlp: Language, component: Optional[str]) -> str:
@@ -297,19 +310,6 @@ def _find_component(nlp: Language, component: Optional[str]) -> str:
     if component is None and classifiers and not gives_entities:
         return classifiers[0]
     return find_recognizer(nlp, component)
-
-
-def _whole_text(doc: Doc, label: str, labels: Sequence[str]) -> Key:
-    if label not in labels:
-        raise ValueError(f"There is no label {label!r}. Expected one of: {', '.join(labels)}.")
-    return 0, len(doc), label
-
-
-def _keys(doc: Doc, entities: Sequence[Span]) -> list[Key]:
-    """Find entities in a doc of the same text. Later components may have changed the tokens."""
-    spans = [doc.char_span(ent.start_char, ent.end_char) for ent in entities]
-    pairs = zip(spans, entities, strict=True)
-    return [(span.start, span.end, ent.label_) for span, ent in pairs if span is not None]
 
 
 def _find_span(doc: Doc, wanted: str) -> list[Key]:

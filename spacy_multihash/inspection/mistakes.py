@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Optional
 
 from ..corpus.spans import Entity, Kind, Mark, Piece, pieces
-from .explain import Explanation, signed, visible
+from .explain import Explanation, signed
 from .similar import Neighbour
 
 Side = Literal["gold", "predicted"]
@@ -88,13 +88,12 @@ class Mistake:
         """The main reasons for a predicted entity, or against a missed one."""
         assert self.explanation is not None
         why, sign = ("Why not", -1) if self.predicted is None else ("Why", 1)
-        columns = zip(self.explanation.words, self.explanation.by_feature, strict=True)
-        cells = [
-            (sign * value, f"{visible(word)} {feature} {signed(value, 1)}")
-            for word, values in columns
-            for feature, value in zip(self.explanation.features, values, strict=True)
+        values = [
+            (sign * value, f"{effects.word} {feature} {signed(value, 1)}")
+            for effects in self.explanation.effects
+            for feature, value in zip(self.explanation.features, effects.values, strict=False)
         ]
-        strongest = [text for value, text in sorted(cells, reverse=True) if value > 0][:_STRONGEST]
+        strongest = [text for value, text in sorted(values, reverse=True)[:_STRONGEST] if value > 0]
         reasons = " · ".join(strongest) or "Nothing around it counts."
         return f"{why} {self.explanation.label}? {reasons}"
 

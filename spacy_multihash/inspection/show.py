@@ -75,10 +75,11 @@ class Shown(Result):
     @property
     def marks(self) -> list[Piece]:
         """The text in pieces, the entities with their labels and probabilities."""
-        marks = [
-            Mark(ent.start, ent.end, _caption(entity))
-            for ent, entity in zip(self.doc.ents, self.entities, strict=True)
-        ]
+        marks = []
+        for ent, entity in zip(self.doc.ents, self.entities, strict=True):
+            # Browsers don't break lines at \u00a0.
+            p = "" if entity.probability is None else f"\u00a0{entity.probability:.2f}"
+            marks.append(Mark(ent.start, ent.end, f"{entity.label}{p}"))
         return pieces([token.text_with_ws for token in self.doc], marks)
 
     def page(self, title: str = "Entities") -> str:
@@ -122,32 +123,17 @@ def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[floa
         ShownEntity(ent.text, ent.label_, ent.start_char, ent.end_char, p) for ent, p in predicted
     ]
     cats = dict(sorted(doc.cats.items(), key=lambda item: -item[1]))
-    idle = "" if entities or cats else _why_idle(nlp)
-    return Shown(doc, entities, cats, _accelerable(nlp), idle)
-
-
-def _why_idle(nlp: Language) -> str:
-    """Say that no component that's enabled assigns entities or labels of texts, or return ""."""
-    assigned = {attr for name in nlp.pipe_names for attr in nlp.get_pipe_meta(name).assigns}
-    if assigned & {"doc.ents", "doc.cats"}:
-        return ""
-    return (
-        "No component of the pipeline assigns entities or labels of texts. It has: "
-        f"{', '.join(nlp.pipe_names) or 'none'}; disabled: {', '.join(nlp.disabled) or 'none'}."
-    )
-
-
-def _caption(entity: ShownEntity) -> str:
-    # Browsers don't break lines at \u00a0.
-    p = entity.probability
-    return entity.label if p is None else f"{entity.label}\u00a0{p:.2f}"
-
-
-def _accelerable(nlp: Language) -> list[str]:
-    """List spaCy's recognizers that batch_ner can replace."""
     config = nlp.config.interpolate()["components"]
-    return [
+    accelerable = [
         name
         for name, pipe in nlp.pipeline
         if isinstance(pipe, EntityRecognizer) and why_not_replaced(pipe, config[name]) is None
     ]
+    assigned = {attr for name in nlp.pipe_names for attr in nlp.get_pipe_meta(name).assigns}
+    idle = ""
+    if not (entities or cats or assigned & {"doc.ents", "doc.cats"}):
+        idle = (
+            "No component of the pipeline assigns entities or labels of texts. It has: "
+            f"{', '.join(nlp.pipe_names) or 'none'}; disabled: {', '.join(nlp.disabled) or 'none'}."
+        )
+    return Shown(doc, entities, cats, accelerable, idle)

@@ -132,10 +132,35 @@ def inspect_tables(
     """
     nlp = loaded(nlp)
     tables = find_tables(nlp)
-    counted: dict[EmbeddingTable, numpy.ndarray] = {}
+    values: dict[EmbeddingTable, numpy.ndarray] = {}
+    if isinstance(data, (str, Path)):  # docs as a model gets them
+        shards, _ = list_shards(Path(data))
+        shards = [shard for shard in shards if ending_of(shard) == DOCS] or shards
+        watched = progress(shards, desc="Reading", unit=" shards")
+        data = (doc for shard in watched for doc in model_shard(shard, nlp))
     if data is not None:
-        counted = distinct_values(_read(nlp, data, progress), tables)
-    return InspectedTables([_inspect(table, counted.get(table)) for table in tables])
+        values = distinct_values(data, tables)
+    inspected = []
+    for table in tables:
+        attrs, use = table.layer.attrs, None
+        num_rows, width = (table.weights.get_dim(name) for name in ("nV", "nO"))
+        if table in values:
+            rows = rows_of(table.layer, values[table])  # (V, K)
+            use = TableUse(len(rows), rows.size / num_rows, count_indistinguishable(rows))
+        inspected.append(
+            InspectedTable(
+                component=table.component,
+                feature=table.attr,
+                part=table.part,
+                rows_by="hash" if table.is_hashed else "lookup",
+                num_rows=num_rows,
+                width=width,
+                num_hashes=attrs["num_hashes"].value if table.is_hashed else 1,
+                seed=attrs["seed"].value if table.is_hashed else None,
+                use=use,
+            )
+        )
+    return InspectedTables(inspected)
 
 
 def distinct_values(
@@ -169,38 +194,6 @@ def model_size(*models: Model) -> Optional[Size]:
         return None
     params = [node.get_param(name) for node, name in named]
     return Size(sum(p.size for p in params), sum(p.nbytes for p in params))
-
-
-def _read(
-    nlp: Language, data: Union[str, Path, Iterable[Doc]], progress: Progress
-) -> Iterable[Doc]:
-    """Read docs as a model gets them: of a folder, the .spacy files if it has any."""
-    if not isinstance(data, (str, Path)):
-        return data
-    shards, _ = list_shards(Path(data))
-    shards = [shard for shard in shards if ending_of(shard) == DOCS] or shards
-    watched = progress(shards, desc="Reading", unit=" shards")
-    return (doc for shard in watched for doc in model_shard(shard, nlp))
-
-
-def _inspect(table: EmbeddingTable, values: Optional[numpy.ndarray]) -> InspectedTable:
-    attrs = table.layer.attrs
-    num_rows, width = (table.weights.get_dim(name) for name in ("nV", "nO"))
-    use = None
-    if values is not None:
-        rows = rows_of(table.layer, values)  # (V, K)
-        use = TableUse(len(values), rows.size / num_rows, count_indistinguishable(rows))
-    return InspectedTable(
-        component=table.component,
-        feature=table.attr,
-        part=table.part,
-        rows_by="hash" if table.is_hashed else "lookup",
-        num_rows=num_rows,
-        width=width,
-        num_hashes=attrs["num_hashes"].value if table.is_hashed else 1,
-        seed=attrs["seed"].value if table.is_hashed else None,
-        use=use,
-    )
 
 
 def count_indistinguishable(rows: numpy.ndarray) -> int:

@@ -18,7 +18,7 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
-from ..common.checks import check_whole
+from ..common.checks import check_choice, check_whole
 from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
 from ..common.load import load_pipeline, loaded
 from ..common.outputs import check_folder_output, copy_licenses, folder_size, paths_in
@@ -31,13 +31,14 @@ from ..corpus.shards import examples_of_any
 from ..embed.vector_tables import PREFIX
 from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
 from .compare import Comparison, compare
-from .measure import Figure, compare_loads
+from .measure import FIGURES, Figure, compare_loads
 from .meta import mark_compressed, package_name
 from .packed_arrays import pack_array
 
+_SPACY_VECTORS = "spacy.Vectors.v1"
 # The parameter with the table, in our embeddings and in thinc's.
 _TABLE = "E"
-_MODEL = "model"
+_MODEL = "model"  # the file of a component's model
 _MEGA = 10**6
 # The keys of a saved thinc model.
 MODEL_PARTS = {"nodes", "attrs", "params", "shims"}
@@ -59,13 +60,7 @@ class Precisions:
     def __post_init__(self) -> None:
         """Raise ValueError for a precision that there is not."""
         for name, precision in vars(self).items():
-            if precision not in PRECISIONS:
-                allowed = ", ".join(PRECISIONS)
-                raise ValueError(f"{name} must be one of {allowed}, got {precision!r}")
-
-    def of(self, parameter: str) -> Precision:
-        """Return the precision of a layer's parameter, by its name."""
-        return self.tables if parameter == _TABLE else self.weights
+            check_choice("compress", name, precision, PRECISIONS)
 
 
 def compress_folder(
@@ -74,66 +69,54 @@ def compress_folder(
     """Make the files of a saved pipeline small.
 
     folder (Path): The pipeline, in spaCy's own form. It may contain other folders.
+    components (Iterable[str]): Their models are compressed, at any depth in their folders.
     lossy (bool): Whether numbers may change. If not, only compress arrays without any loss.
 
     Returns the number of vector rows that are left out, since no key has them. Raises ValueError,
     and leaves some files changed, for NaN, infinity, and numbers out of float16's range.
     """
-    for path in _models(folder, components):
-        _compress_model(path, str(path.parent.relative_to(folder)), precisions, lossy=lossy)
-    vocab = folder / "vocab"
-    _compress_lookups(vocab / "lookups.bin", precisions.vectors, lossy=lossy)
-    if not (vocab / "vectors").is_file():
+    for path in (path for name in components for path in (folder / name).rglob(_MODEL)):
+        message = _read_model(path)
+        for node, params in zip(message.get("nodes", ()), message.get("params", ()), strict=True):
+            for name in params:
+                precision = precisions.tables if name == _TABLE else precisions.weights
+                what = f"{path.parent.relative_to(folder)}: the weights {name} of the layer "
+                _pack(params, name, precision, f"{what}'{node['name']}'", lossy)
+        if message:
+            with replacing_file(path) as new:
+                srsly.write_msgpack(new, message)
+    lookups, vectors = (folder / "vocab" / name for name in ("lookups.bin", "vectors"))
+    tables = unpack(lookups.read_bytes()) if lookups.is_file() else {}
+    ours = [name for name in tables if name.startswith(PREFIX)]  # vectors beside the vocab's own
+    for name in ours:
+        for key in tables[name]:
+            what = f"vocab: the vectors '{name.removeprefix(PREFIX)}'"
+            _pack(tables[name], key, precisions.vectors, what, lossy)
+    if ours:
+        with replacing_file(lookups) as new:
+            srsly.write_msgpack(new, tables)
+    if not vectors.is_file():
         return 0
     with _naming("vocab: the static vectors", precisions.vectors):
-        return compress_vectors(vocab, precisions.vectors, lossy=lossy)
-
-
-def _models(folder: Path, components: Iterable[str]) -> list[Path]:
-    """List the model files of components, at any depth in their folders."""
-    return sorted(path for name in components for path in (folder / name).rglob(_MODEL))
-
-
-def _compress_model(path: Path, component: str, precisions: Precisions, *, lossy: bool) -> None:
-    message = _read_model(path)
-    if not message:
-        return
-    for node, params in zip(message["nodes"], message["params"], strict=True):
-        for name, value in params.items():
-            if isinstance(value, numpy.ndarray) and value.dtype == "float32":
-                precision = precisions.of(name)
-                layer = node["name"]
-                with _naming(f"{component}: the weights {name} of the layer '{layer}'", precision):
-                    params[name] = pack_array(value, precision, lossy=lossy)
-    with replacing_file(path) as new:
-        srsly.write_msgpack(new, message)
+        return compress_vectors(vectors.parent, precisions.vectors, lossy=lossy)
 
 
 def _read_model(path: Path) -> dict[str, Any]:
     """Read a thinc model's file; an empty dict for anything else."""
-    if not path.is_file():
-        return {}
     try:
-        message = unpack(path.read_bytes())
+        message = unpack(path.read_bytes()) if path.is_file() else None
     except (TypeError, ValueError):
         return {}
     return message if isinstance(message, dict) and message.keys() == MODEL_PARTS else {}
 
 
-def _compress_lookups(path: Path, precision: Precision, *, lossy: bool) -> None:
-    """Compress the tables of vectors other than the vocab's own."""
-    if not path.is_file():
-        return
-    tables = unpack(path.read_bytes())
-    ours = {name: table for name, table in tables.items() if name.startswith(PREFIX)}
-    for name, table in ours.items():
-        for key, value in table.items():
-            if isinstance(value, numpy.ndarray) and value.dtype == "float32":
-                with _naming(f"vocab: the vectors '{name.removeprefix(PREFIX)}'", precision):
-                    table[key] = pack_array(value, precision, lossy=lossy)
-    if ours:
-        with replacing_file(path) as new:
-            srsly.write_msgpack(new, tables)
+def _pack(
+    values: dict[Any, Any], name: object, precision: Precision, what: str, lossy: bool
+) -> None:
+    """Pack an array of float32 in a dict, in place. Other values stay."""
+    if isinstance(values[name], numpy.ndarray) and values[name].dtype == "float32":
+        with _naming(what, precision):
+            values[name] = pack_array(values[name], precision, lossy=lossy)
 
 
 @contextmanager
@@ -146,9 +129,7 @@ def _naming(what: str, precision: Precision) -> Iterator[None]:
 
 
 # spaCy reads these by hashes of words, or adds their words to the strings itself.
-_NAMES_NO_STRINGS = ("lookups.bin", "tokenizer", "vocab", "config.cfg")
-# The number of hashes: some files have them as signed numbers.
-_HASHES = 2**64
+_NAMES_NO_STRINGS = {"lookups.bin", "tokenizer", "vocab", "config.cfg"}
 
 
 def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
@@ -159,7 +140,7 @@ def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
     """
     ids = {get_string_id(label) for label in labels}
     for path in folder.rglob("*"):
-        if path.is_file() and not set(path.relative_to(folder).parts) & {*_NAMES_NO_STRINGS}:
+        if path.is_file() and not _NAMES_NO_STRINGS & {*path.relative_to(folder).parts}:
             try:
                 ids.update(_ids(_read(path.read_bytes())))
             except ValueError:
@@ -169,34 +150,30 @@ def needed_ids(folder: Path, labels: Iterable[str]) -> Optional[set[int]]:
 
 def _read(data: bytes) -> Any:  # noqa: ANN401 (whatever a file holds)
     """Read JSON, JSON lines or MessagePack. Raises ValueError for anything else."""
-    for read in (_read_json, _read_json_lines, unpack):
-        try:
-            return read(data)
-        except (TypeError, ValueError):
-            continue
-    raise ValueError("Expected JSON or MessagePack.")
-
-
-def _read_json(data: bytes) -> Any:  # noqa: ANN401
-    return srsly.json_loads(data.decode("utf8"))
-
-
-def _read_json_lines(data: bytes) -> list[Any]:
-    return [srsly.json_loads(line) for line in data.decode("utf8").splitlines() if line.strip()]
+    with suppress(ValueError):
+        return srsly.json_loads(data.decode("utf8"))
+    with suppress(ValueError):
+        return [srsly.json_loads(line) for line in data.decode("utf8").splitlines() if line.strip()]
+    try:
+        return unpack(data)
+    except TypeError as error:
+        raise ValueError("Expected JSON or MessagePack.") from error
 
 
 def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
-    """Yield the hashes of strings, and whole numbers, which may be hashes.
+    """Yield the hashes of strings, and integers, which may be hashes, with a sign or without.
 
     Raises ValueError for bytes that are neither readable nor hashes.
     """
+    if isinstance(value, bytes):
+        try:
+            value = _read(value)
+        except ValueError:
+            value = [numpy.frombuffer(value, dtype) for dtype in ("<u8", ">u8")]
     if isinstance(value, str):
         yield get_string_id(value)
-        if value[:1] in ("{", "["):
-            with suppress(ValueError):  # a file within a file
-                yield from _ids(_read_json(value.encode("utf8")))
-    elif isinstance(value, bytes):
-        yield from _ids_of_bytes(value)
+        with suppress(ValueError):  # a file within a file
+            yield from _ids(srsly.json_loads(value) if value[:1] in ("{", "[") else [])
     elif isinstance(value, dict):
         if value.keys() == MODEL_PARTS:
             value = {**value, "shims": None}
@@ -205,22 +182,9 @@ def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
         for item in value:
             yield from _ids(item)
     elif isinstance(value, int):
-        yield value % _HASHES
+        yield value % 2**64
     elif isinstance(value, numpy.ndarray) and value.dtype.kind in "iu" and value.itemsize == 8:
         yield from value.astype("uint64").ravel().tolist()
-
-
-def _ids_of_bytes(value: bytes) -> Iterator[int]:
-    try:
-        content = _read(value)
-    except ValueError:
-        for dtype in ("<u8", ">u8"):
-            yield from numpy.frombuffer(value, dtype).tolist()
-    else:
-        yield from _ids(content)
-
-
-_SPACY_VECTORS = "spacy.Vectors.v1"
 
 
 @dataclass(frozen=True)
@@ -249,16 +213,13 @@ class Compressed(Result):
     def tables(self) -> Iterator[Table]:
         """Sizes, load time, memory and F1, and the predictions that stay."""
         before, after = self.bytes_before / _MEGA, self.bytes_after / _MEGA
-        shares = (f"{before / after:.2f}", "")
-        rows, scores = (
-            [["files (MB)", f"{before:,.2f}", f"{after:,.2f}", *shares]],
-            self.predictions,
-        )
-        rows += [figure.cells() for figure in self.loads]
+        sizes = [f"{before:,.2f}", f"{after:,.2f}", f"{before / after:.2f}", ""]
+        rows = [["files (MB)", *sizes], *(figure.cells() for figure in self.loads)]
+        scores = self.predictions
         if scores and scores.f1:
             f_scores = (f"{100 * f:.2f}" for f in (scores.f1.before, scores.f1.after))
             rows.append(["F1 of entities", *f_scores, "", ""])
-        yield Table("Before and after", ("", "before", "after", "gain", "middle 80 %"), rows)
+        yield Table("Before and after", FIGURES, rows)
         if scores:
             yield from scores.agreement.tables()
 
@@ -316,51 +277,35 @@ def compress(
     if name is not None:
         package_name(name, nlp.lang)  # checks it
     stream = None if data is None else examples_of_any(nlp, data)
-    figures, why = list[Figure](), ""
     with replacing_folder(output) as new, TemporaryDirectory() as former:
-        if loads and isinstance(source, Language):
+        if isinstance(source, Language):
             source = Path(former)
-            type(nlp).to_disk(nlp, source)
+            if loads:
+                type(nlp).to_disk(nlp, source)
         done = write_compressed(nlp, new, Precisions(vectors, tables, weights), keep_strings)
         meta = srsly.read_json(new / "meta.json")
         mark_compressed(meta, name, f"vectors {vectors}, tables {tables}, other weights {weights}")
         srsly.write_json(new / "meta.json", meta)
         copy_licenses(nlp, new)
-        done = replace(done, bytes_after=folder_size(new))
         small = load_pipeline(new)
         # Only now, since examples add strings to the vocab.
         predictions = None if stream is None else compare(nlp, small, list(stream))
-        if not isinstance(source, Language):
-            figures, why = compare_loads(source, new, loads, code=code, progress=progress)
-    return replace(done, output=output, predictions=predictions, loads=figures, not_loaded=why)
+        figures, why = compare_loads(source, new, loads, code=code, progress=progress)
+        size = folder_size(new)
+    return replace(
+        done,
+        output=output,
+        bytes_after=size,
+        predictions=predictions,
+        loads=figures,
+        not_loaded=why,
+    )
 
 
 def write_compressed(
     nlp: Language, folder: Path, precisions: Precisions, keep_strings: bool = False
 ) -> Compressed:
     """Write a pipeline in small files to a new folder. Raises the errors of `compress`."""
-    check_compressible(nlp)
-    with naming(folder):
-        type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed
-    before = folder_size(folder)
-    path = folder / "vocab" / "strings.json"
-    strings = srsly.read_json(path)
-    labels = [label for names in nlp.pipe_labels.values() for label in names]
-    needed = None if keep_strings else needed_ids(folder, labels)
-    stored = [text for text in strings if needed is None or get_string_id(text) in needed]
-    with replacing_file(path) as new:
-        srsly.write_json(new, stored)
-    _write_config(folder / "config.cfg", precisions)
-    rows = compress_folder(folder, nlp.component_names, precisions, lossy=True)
-    dropped = len(strings) - len(stored)
-    return Compressed(folder, before, folder_size(folder), rows, dropped, len(strings))
-
-
-def check_compressible(nlp: Language) -> None:
-    """Raise ValueError for a pipeline without components, or with unsupported vectors.
-
-    A compressed pipeline can be compressed again.
-    """
     if not nlp.component_names:
         raise ValueError(
             "The pipeline has no components, and so no weights to compress. Give a trained one."
@@ -371,19 +316,26 @@ def check_compressible(nlp: Language) -> None:
             f"The pipeline has vectors of {vectors}, was expected to have those of spaCy, "
             f"{_SPACY_VECTORS}. Only these can be compressed."
         )
-
-
-def _write_config(path: Path, precisions: Precisions) -> None:
-    """Set our vectors and our callback, which wraps the earlier callback."""
-    config = Config().from_disk(path, interpolate=False)
-    before = config["nlp"].get("after_creation")
-    if _name(before, "@callbacks") == KEEP_COMPRESSED:
-        before = before.get("after_creation")
-    callback = {"@callbacks": KEEP_COMPRESSED, **vars(precisions), "after_creation": before}
-    config["nlp"]["after_creation"] = callback
-    config["nlp"]["vectors"] = {"@vectors": COMPRESSED_VECTORS}
-    with replacing_file(path) as new:
-        config.to_disk(new, interpolate=False)
+    with naming(folder):
+        type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed
+        before = folder_size(folder)
+        path = folder / "vocab" / "strings.json"
+        strings = srsly.read_json(path)
+        labels = [label for names in nlp.pipe_labels.values() for label in names]
+        needed = None if keep_strings else needed_ids(folder, labels)
+        stored = [text for text in strings if needed is None or get_string_id(text) in needed]
+        srsly.write_json(path, stored)
+        # Our vectors, and our callback, which wraps the earlier callback.
+        config = Config().from_disk(folder / "config.cfg", interpolate=False)
+        callback = config["nlp"].get("after_creation")
+        if _name(callback, "@callbacks") == KEEP_COMPRESSED:
+            callback = callback.get("after_creation")
+        callback = {"@callbacks": KEEP_COMPRESSED, **vars(precisions), "after_creation": callback}
+        config["nlp"] |= {"after_creation": callback, "vectors": {"@vectors": COMPRESSED_VECTORS}}
+        config.to_disk(folder / "config.cfg", interpolate=False)
+    rows = compress_folder(folder, nlp.component_names, precisions, lossy=True)
+    dropped = len(strings) - len(stored)
+    return Compressed(folder, before, folder_size(folder), rows, dropped, len(strings))
 
 
 def _name(section: object, key: str) -> object:
