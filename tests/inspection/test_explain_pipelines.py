@@ -12,8 +12,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Span
 from spacy.training import Example
-from spacy.vectors import Vectors
-from thinc.api import Config, fix_random_seed
+from thinc.api import fix_random_seed
 
 from spacy_multihash.inspection.effects import explain_corpus
 from spacy_multihash.inspection.explain import (
@@ -26,7 +25,6 @@ from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained
-from tests.helpers.vectors import FLORET, random_vectors
 
 TEXT = "Anna met Bob in Rome ."
 
@@ -222,21 +220,6 @@ def test_entities_of_rules_in_front_are_not_explained(nlp: Language) -> None:
     assert [each.text for each in explain(nlp, TEXT).explanations] == ["Anna", "Bob"]
     (rome,) = explain(nlp, TEXT, spans=["Rome=GPE"]).explanations
     assert rome.probability < 1e-15  # the rule's entity is in its place
-
-
-def test_words_without_a_string_are_looked_up_in_floret_vectors() -> None:
-    """An unknown word has no string that n-grams could be cut from: its vector is zero."""
-    nlp = spacy.blank("en")
-    nlp.vocab.vectors = Vectors(
-        strings=nlp.vocab.strings, data=random_vectors(20), mode="floret", **FLORET
-    )
-    config = Config(CONFIGS["tagger_ner"]).copy()
-    config["model"]["tok2vec"]["embed"]["include_static_vectors"] = True
-    nlp.add_pipe("tagger_ner", config=config)
-    nlp.initialize(lambda: [Example(nlp.make_doc(doc.text), doc) for doc in make_docs()])
-    (anna,) = explain(nlp, TEXT, spans=["Anna=PER"]).explanations
-    column = anna.features.index("vector")
-    assert any(row[column] != 0 for row in anna.by_feature)
 
 
 # The page

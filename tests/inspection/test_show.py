@@ -63,18 +63,6 @@ def test_entities_have_the_probabilities_of_the_component(nlp: Language) -> None
     assert shown.to_json()["entities"][2]["start"] == TEXT.index("New")
 
 
-def test_labels_of_a_text_are_shown() -> None:
-    nlp = spacy.blank("en")
-    textcat: Any = nlp.add_pipe("textcat")
-    for label in ("A", "B"):
-        textcat.add_label(label)
-    nlp.initialize()
-    shown = show(nlp, TEXT)
-    assert shown.cats == nlp(TEXT).cats and "No entities" not in str(shown)
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "X", "pattern": "x"}])  # type: ignore[attr-defined]
-    assert "No entities were predicted" in str(show(nlp, TEXT))
-
-
 def test_threshold_leaves_entities_out_and_is_that_of_the_call(nlp: Language) -> None:
     sure = sorted((entity.probability or 0, entity.text) for entity in show(nlp, TEXT).entities)
     between = float(numpy.mean([sure[0][0], sure[1][0]]))
@@ -138,12 +126,6 @@ def test_recognizers_keep_to_their_groups(make: Callable[[], Language]) -> None:
     assert {"Anna", "Bob", "New York"} <= {text for text, _ in rows(shown)}
     assert None not in {entity.probability for entity in shown.entities}
     assert list(shown.doc.spans) in ([], ["mine"])
-
-
-def test_disabled_recognizer_is_not_asked() -> None:
-    nlp = trained()
-    nlp.disable_pipe("tagger_ner")
-    assert rows(show(nlp, TEXT)) == []
 
 
 def test_page_has_no_tags_of_texts_labels_or_titles() -> None:
@@ -218,3 +200,9 @@ def test_a_pipeline_that_finds_nothing_says_so() -> None:
     assert "No entities were predicted" in str(show(nlp, TEXT))
     nlp.disable_pipe("entity_ruler")
     assert "disabled: entity_ruler" in str(show(nlp, TEXT))
+    textcat: Any = nlp.add_pipe("textcat")
+    for label in ("A", "B"):
+        textcat.add_label(label)
+    nlp.initialize()
+    shown = show(nlp, TEXT)
+    assert shown.cats == nlp(TEXT).cats and "No entities" not in str(shown)

@@ -36,10 +36,8 @@ from tests.helpers.corpora import (
     write_corpus,
 )
 from tests.helpers.pipelines import (
-    TEXTCAT,
     add_embedding,
     ngrams_by_loop,
-    textcat_pipeline,
     token_docs,
     two_textcats,
     weighted_pipeline,
@@ -165,12 +163,6 @@ def test_ngrams_of_a_corpus_are_those_of_a_loop() -> None:
     values = distinct_values(iter(docs), tables)
     for table, orders in ((tables[0], (1, 3)), (tables[2], (2,))):
         assert len(values[table]) == len(set(ngrams_by_loop(docs, *orders)))
-
-
-def test_corpora_without_values_are_refused() -> None:
-    tables = find_tables(textcat_pipeline({**TEXTCAT, "ngram_orders": [4]}))
-    with pytest.raises(ValueError, match=r"none that make a value of LOWER\[4\]"):
-        distinct_values([spacy.blank("en")("three words only")], tables)
 
 
 def test_page_has_bars_and_escapes_names() -> None:

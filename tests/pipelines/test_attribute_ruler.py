@@ -1,7 +1,6 @@
 """Tests that our attribute ruler sets what spaCy's does."""
 
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -13,7 +12,6 @@ from spacy.pipeline import AttributeRuler
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 
-from spacy_multihash import accelerate
 from spacy_multihash.pipelines import attribute_ruler
 from spacy_multihash.pipelines.attribute_ruler import IndexedAttributeRuler
 
@@ -200,15 +198,6 @@ def test_added_and_cleared_patterns_count_at_once() -> None:
     assert lemmas(nlp, "a dog cat") == ["", "hound", ""]
 
 
-def test_ruler_survives_saving(tmp_path: Path) -> None:
-    nlp, ruler = make(DOG, A_DOG)
-    nlp.to_disk(tmp_path)
-    assert lemmas(spacy.load(tmp_path), "Dog a dog") == ["dog", "", "hound"]
-    other, new = make()
-    new.from_bytes(ruler.to_bytes())
-    assert lemmas(other, "Dog a dog") == ["dog", "", "hound"]
-
-
 def test_few_values_and_kinds_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribute_ruler, "MAX_CACHED", 2)
     nlp, ruler = make(DOG, A_DOG, rule([{"LENGTH": 4}], {"TAG": "X"}))
@@ -227,38 +216,3 @@ def test_errors_go_to_the_handler() -> None:
     ruler(nlp.make_doc("dog"))
     Token.remove_extension("fails")
     assert handled == [("indexed_attribute_ruler", "ZeroDivisionError('division by zero')")]
-
-
-def test_accelerate_replaces_spacys_ruler(tmp_path: Path) -> None:
-    nlp = spacy.blank("xx")
-    spacys: Any = nlp.add_pipe("attribute_ruler", config={"validate": True})
-    spacys.add_patterns([DOG, A_DOG])
-    spacys.scorer = lambda examples, **settings: {}
-    nlp.add_pipe("attribute_ruler", name="second")
-    nlp.disable_pipe("second")
-    done = accelerate(nlp)
-    replaced: Any = nlp.get_pipe("attribute_ruler")
-    assert replaced.scorer is spacys.scorer
-    names = ["attribute_ruler", "second"]
-    assert [(e.component, e.path, e.after) for e in done.replaced] == [
-        (name, "factory", "indexed_attribute_ruler") for name in names
-    ]
-    nlp.to_disk(tmp_path)
-    for each in (nlp, spacy.load(tmp_path)):
-        ruler = each.get_pipe("attribute_ruler")
-        assert type(ruler) is IndexedAttributeRuler
-        assert ruler.validate
-        assert lemmas(each, "Dog a dog") == ["dog", "", "hound"]
-        assert each.disabled == ["second"]
-    assert [e.component for e in accelerate(nlp).already] == names
-
-
-def test_accelerate_leaves_rulers_that_are_not_spacys() -> None:
-    class OwnRuler(AttributeRuler):
-        pass
-
-    nlp = spacy.blank("xx")
-    nlp.add_pipe("attribute_ruler")
-    nlp._components[0] = ("attribute_ruler", OwnRuler(nlp.vocab))
-    (left,) = accelerate(nlp).left
-    assert "OwnRuler, and not spaCy's AttributeRuler" in left.reason
