@@ -151,13 +151,13 @@ def test_layers_and_rehearsal_are_those_of_before(use_upper: bool) -> None:
 def test_component_stays_if_it_is_to_be_kept(kind: str) -> None:
     nlp = build({"it": component(kind), "tagger": tagger(TOK2VEC)})
     old, config = pipe(nlp, "it"), nlp.config.copy()["components"]["it"]
-    done = accelerate(nlp, **{f"keep_{kind}": True})  # type: ignore[arg-type]
+    done = accelerate(nlp, **{f"keep_{kind}": True})
     assert pipe(nlp, "it") is old and replaced(done) == left(done) == []
     assert nlp.config["components"]["it"]["factory"] == config["factory"]
     assert len(done.replaced) == 3
     assert replaced(accelerate(nlp)) == [("it", kind, f"batch_{kind}")]
     with pytest.raises(ValueError, match=f"no {kind} of spaCy's to keep"):
-        accelerate(nlp, **{f"keep_{kind}": True})  # type: ignore[arg-type]
+        accelerate(nlp, **{f"keep_{kind}": True})
 
 
 def test_place_and_disabled_components_stay(tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ def test_refusals(make: Callable[[], Language], message: str, tmp_path: Path) ->
 
 def test_precision_that_there_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="weights must be one of"):
-        compress(built(), tmp_path / "small", weights="int4", loads=0)  # type: ignore[arg-type]
+        compress(built(), tmp_path / "small", weights="int4", loads=0)
 
 
 # Predictions before and after
