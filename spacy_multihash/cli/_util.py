@@ -22,6 +22,7 @@ from tqdm import tqdm
 from wasabi import Printer
 from wasabi.util import wrap
 
+from ..common.files import write_bytes
 from ..common.outputs import check_apart
 from ..common.progress import Progress
 from ..common.result import Result
@@ -191,13 +192,22 @@ def check_options(ctx: typer.Context, needs: Names, excludes: Names) -> None:
             )
 
 
-def show(result: Result, *, as_json: bool = False) -> None:
-    """Print a result as text or as JSON."""
+def show(
+    result: Result, *, as_json: bool = False, page: Optional[Path] = None, html: str = ""
+) -> None:
+    """Print a result as text or as JSON, and write its page, if there's a path for it.
+
+    html (str): The page. Default: the result's own.
+    """
+    if page is not None:
+        write_bytes(page, (html or result.page()).encode())
     if as_json:
         print_json(result.to_json())
     else:
         with failing("Cannot write to standard output"):
             write(f"\n{result}\n")
+    if page is not None:
+        wrote("the page", page, as_json=as_json)
 
 
 def write(text: str) -> None:

@@ -5,7 +5,6 @@ from typing import Optional
 
 import typer
 
-from ..common.files import write_bytes
 from ..common.outputs import check_file_output
 from ..pipelines.accelerate import accelerate
 from ._util import AS_JSON, CODE, MODEL, NAME, PROGRESS, command, show, wrote
@@ -53,9 +52,5 @@ def accelerate_cli(
         force=force,
         progress=PROGRESS,
     )
-    if report is not None:
-        write_bytes(report, done.page().encode())
-    show(done, as_json=as_json)
-    if report is not None:
-        wrote("the report", report, as_json=as_json)
+    show(done, as_json=as_json, page=report)
     wrote("the pipeline", output, as_json=as_json)

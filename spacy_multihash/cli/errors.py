@@ -10,7 +10,7 @@ from ..common.files import write_bytes
 from ..common.outputs import check_file_output
 from ..corpus.export import Tool
 from ..inspection.errors import SURE, errors
-from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show
 
 
 @command(
@@ -59,12 +59,11 @@ def errors_cli(
         sure=sure,
         progress=PROGRESS,
     )
-    if output is not None:
-        write_bytes(output, done.page(f"Mistakes of {model} on {data}").encode())
-    if export is not None:
-        for record in done.records(export):
-            typer.echo(json.dumps(record))
+    html = "" if output is None else done.page(f"Mistakes of {model} on {data}")
+    if export is None:
+        show(done, as_json=as_json, page=output, html=html)
         return
-    show(done, as_json=as_json)
     if output is not None:
-        wrote("the page", output, as_json=as_json)
+        write_bytes(output, html.encode())
+    for record in done.records(export):
+        typer.echo(json.dumps(record))

@@ -5,11 +5,10 @@ from typing import Optional
 
 import typer
 
-from ..common.files import write_bytes
 from ..common.outputs import check_file_output
 from ..inspection.effects import explain_corpus
 from ..inspection.explain import MAX_ENTITIES, WINDOW, explain
-from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show
 from .show import FILE, TEXT, read_text
 
 
@@ -68,8 +67,4 @@ def explain_cli(
         max_entities=max_entities,
         progress=PROGRESS,
     )
-    if output is not None:
-        write_bytes(output, explanations.page().encode())
-    show(explanations, as_json=as_json)
-    if output is not None:
-        wrote("the page", output, as_json=as_json)
+    show(explanations, as_json=as_json, page=output)

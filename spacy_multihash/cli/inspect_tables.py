@@ -5,10 +5,9 @@ from typing import Optional
 
 import typer
 
-from ..common.files import write_bytes
 from ..common.outputs import check_file_output
 from ..inspection.tables import inspect_tables
-from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, PROGRESS, command, show
 
 
 @command("Cannot inspect the tables", needs={"force": ["output"]})
@@ -30,8 +29,4 @@ def inspect_tables_cli(
     """
     check_file_output(output, "--output", model, data, code, force=force)
     done = inspect_tables(model, data, progress=PROGRESS)
-    if output is not None:
-        write_bytes(output, done.page().encode())
-    show(done, as_json=as_json)
-    if output is not None:
-        wrote("the page", output, as_json=as_json)
+    show(done, as_json=as_json, page=output)

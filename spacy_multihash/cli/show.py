@@ -6,11 +6,10 @@ from typing import Optional
 
 import typer
 
-from ..common.files import write_bytes
 from ..common.lines import Account, read_lines
 from ..common.outputs import check_file_output, path_argument
 from ..inspection.show import show as show_entities
-from ._util import AS_JSON, CODE, MODEL, command, show, wrote
+from ._util import AS_JSON, CODE, MODEL, command, show
 
 STDIN = "-"
 TEXT = typer.Argument(None, help="The text, or - for standard input")
@@ -37,11 +36,7 @@ def show_cli(
     """
     check_file_output(output, "--output", model, file, code, force=force)
     shown = show_entities(model, read_text(text, file), threshold=threshold)
-    if output is not None:
-        write_bytes(output, shown.page().encode())
-    show(shown, as_json=as_json)
-    if output is not None:
-        wrote("the page", output, as_json=as_json)
+    show(shown, as_json=as_json, page=output)
 
 
 def read_text(text: Optional[str], file: Optional[Path]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_
 from typing import Any, NamedTuple, Optional
 
@@ -49,18 +49,21 @@ Description = dict[int, Condition]
 
 
 class Fitting(dict[int, Bits]):
-    """The descriptions that fit each value of an attribute, cached by value."""
+    """The descriptions that fit each value of an attribute, cached by value.
+
+    conditions (list[tuple[Bits, Condition]]): The conditions of some descriptions. All other
+        descriptions, of `every`, fit any value.
+    """
 
     def __init__(
         self, conditions: list[tuple[Bits, Condition]], every: Bits, strings: StringStore
     ) -> None:
-        """Take the conditions of some descriptions. All other descriptions fit any value."""
+        """Index the conditions by the values that they're about."""
         self.strings = strings
         self.regexes = [(bit, c.regex) for bit, c in conditions if c.regex is not None]
         self.otherwise = every
         for bit, condition in conditions:
-            if condition.wanted:
-                self.otherwise ^= bit
+            self.otherwise ^= bit if condition.wanted else 0
         self.by_value: dict[int, Bits] = {}
         for bit, condition in conditions:
             for value in condition.ids:
@@ -70,8 +73,7 @@ class Fitting(dict[int, Bits]):
         """Find and cache the descriptions that fit a value."""
         bits = self.by_value.get(value, self.otherwise)
         for bit, regex in self.regexes:
-            if regex.search(self.strings[value]):
-                bits ^= bit
+            bits ^= bit if regex.search(self.strings[value]) else 0
         if len(self) < MAX_CACHED:
             self[value] = bits
         return bits
@@ -102,23 +104,18 @@ class IndexedAttributeRuler(AttributeRuler):
     patterns do if a rule sets anything other than TAG, POS, MORPH, LEMMA, DEP and NORM.
     """
 
-    _index: Optional["PatternIndex"] = None
-    _is_indexed = False
-
     def clear(self) -> None:
         """Reset all patterns."""
         super().clear()
-        self._is_indexed = False
+        vars(self).pop("_index", None)
 
     def add(self, patterns: Iterable[MatcherPatternType], attrs: dict, index: int = 0) -> None:
         """Add patterns for tokens, and the attributes to set, as spaCy's `add` does."""
         super().add(patterns, attrs, index)
-        self._is_indexed = False
+        vars(self).pop("_index", None)
 
     def __call__(self, doc: Doc) -> Doc:
         """Set the attributes of the tokens that match patterns."""
-        if not self._is_indexed:
-            self._index, self._is_indexed = _make_index(self), True
         if self._index is None:
             return super().__call__(doc)
         try:
@@ -126,6 +123,18 @@ class IndexedAttributeRuler(AttributeRuler):
             return doc
         except Exception as error:
             return self.get_error_handler()(self.name, self, [doc], error)
+
+    @cached_property
+    def _index(self) -> Optional["PatternIndex"]:
+        """The patterns, indexed, unless spaCy has to match them all."""
+        patterns = [self.matcher.get(str(rule))[1] for rule in range(len(self.attrs))]
+        for of_rule, attrs, index in zip(patterns, self.attrs, self.indices, strict=True):
+            # spaCy reports an index outside of a match.
+            is_inside = all(-shortest <= index < shortest for shortest in map(_min_length, of_rule))
+            if not is_inside or not set(attrs) <= SET:
+                return None
+        made = PatternIndex(self, patterns)
+        return made if made.fitting else None
 
 
 class PatternIndex:
@@ -167,10 +176,8 @@ class PatternIndex:
         read: Description = {}
         for name, value in description.items():
             attr = COMPARED.get(name.upper()) if isinstance(name, str) else None
-            if attr is None or attr in read:
-                return {}
-            condition = self._read_condition(attr, value)
-            if condition is None:
+            condition = None if attr is None else self._read_condition(attr, value)
+            if attr is None or condition is None or attr in read:
                 return {}
             read[attr] = condition
         return read
@@ -182,9 +189,8 @@ class PatternIndex:
         [(predicate, options)] = choices.items()
         if predicate == "REGEX" and attr in TEXTS:
             return Condition(regex=re.compile(options))
-        if predicate not in ("IN", "NOT_IN"):
-            return None
-        if not all(isinstance(option, (str, int)) for option in options):
+        is_looked_up = predicate in ("IN", "NOT_IN")
+        if not is_looked_up or not all(isinstance(option, (str, int)) for option in options):
             return None
         add = self.strings.add
         ids = frozenset(add(v) if isinstance(v, str) else int(v) for v in options)
@@ -254,18 +260,6 @@ def make_indexed_attribute_ruler(
 ) -> IndexedAttributeRuler:
     """Make the component, with the settings of spaCy's attribute_ruler."""
     return IndexedAttributeRuler(nlp.vocab, name, validate=validate, scorer=scorer)
-
-
-def _make_index(ruler: AttributeRuler) -> Optional[PatternIndex]:
-    """Index the patterns, unless spaCy has to match them all."""
-    patterns = [ruler.matcher.get(str(rule))[1] for rule in range(len(ruler.attrs))]
-    for of_rule, attrs, index in zip(patterns, ruler.attrs, ruler.indices, strict=True):
-        # spaCy reports an index outside of a match.
-        is_inside = all(-shortest <= index < shortest for shortest in map(_min_length, of_rule))
-        if not is_inside or not set(attrs) <= SET:
-            return None
-    made = PatternIndex(ruler, patterns)
-    return made if made.fitting else None
 
 
 def _min_length(pattern: Pattern) -> int:
