@@ -16,6 +16,7 @@ from statistics import fmean
 from time import monotonic
 from typing import Any, NamedTuple, get_type_hints
 
+import numpy
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -26,6 +27,7 @@ from experiments.corpora.convert import DATASETS
 from experiments.figures import as_svg, new_figure
 from experiments.new_texts import (
     cut_place,
+    examples_for,
     predict_gold,
     read_corpus,
     split_place,
@@ -34,25 +36,30 @@ from experiments.new_texts import (
 from spacy_multihash.common.files import replacing_folder
 from spacy_multihash.corpus.evaluation import score
 from spacy_multihash.corpus.read import read_docs, write_corpora
-from spacy_multihash.ner.calibration import calibrate
-from spacy_multihash.ner.estimate import FAR, KEY, bare, estimate, left_over
+from spacy_multihash.ner.calibration import calibrate, find_recognizer
+from spacy_multihash.ner.estimate import (
+    FAR,
+    FEW_ON_DEV,
+    KEY,
+    OnGold,
+    corrected,
+    count_on_gold,
+    estimate_of,
+    labels_of,
+)
 
 SMALL = ("wnut17", "anem", "gum", "masakhaner-hau", "masakhaner-swa")
 LARGE = ("conll-es", "conll-nl-sentences", "turku-one", "archaeo")
-# The correction and its numbers were chosen on 300 sentences of these.
-CHOSEN_ON = ("wnut17", "gum", "anem")
 GENRES = {"i": "interview", "n": "news", "v": "voyage", "w": "how-to"}
 OF_GENRES = tuple(f"gum-{genre}" for genre in GENRES.values())
 WHOLE = 0
 PLACES = (4, 1, 7)  # of 10, at equal distances
 RESULTS = "estimate.csv"
 _GENRES = Path(__file__).parent / "corpora" / "gum_genres.txt"
+_NEWS = ("conll-es", "conll-nl-sentences", "masakhaner-hau", "masakhaner-swa")
 # Texts of another kind that a model of a corpus is tried on, besides its own test set.
 OTHERS: Mapping[str, Sequence[str]] = {
-    "conll-es": ["conll-nl-sentences"],
-    "conll-nl-sentences": ["conll-es"],
-    "masakhaner-swa": ["masakhaner-hau"],
-    "masakhaner-hau": ["masakhaner-swa"],
+    **{corpus: [other for other in _NEWS if other != corpus] for corpus in _NEWS},
     "gum": OF_GENRES,
     **{genre: [other for other in OF_GENRES if other != genre] for genre in OF_GENRES},
 }
@@ -64,11 +71,13 @@ class Place(NamedTuple):
     corpus: str
     size: int
     place: int
+    recognizer: str = "tagger_ner"
 
     @property
     def folder(self) -> str:
         """The name of the folder of its model."""
-        return f"{self.corpus}-{self.size or 'whole'}-{self.place}"
+        kind = "" if self.recognizer == "tagger_ner" else f"-{self.recognizer}"
+        return f"{self.corpus}-{self.size or 'whole'}-{self.place}{kind}"
 
 
 @cache
@@ -95,6 +104,7 @@ def places() -> Iterator[Place]:
     yield from (Place(genre, WHOLE, 0) for genre in OF_GENRES)
     yield from (Place(corpus, 1000, PLACES[0]) for corpus in every)
     yield from (Place(corpus, WHOLE, 0) for corpus in SMALL)
+    yield from (Place(corpus, 300, PLACES[0], "batch_ner") for corpus in every)
     for at, size, corpus in product(PLACES[1:], (300, 1000), every):
         yield Place(corpus, size, at)
     yield from (Place(corpus, WHOLE, 0) for corpus in LARGE)
@@ -114,7 +124,8 @@ def train_place(place: Place, assets: Path, models: Path) -> Path:
     if place.size:
         docs = cut_place(docs, place.size, place.place)
     split = split_place(docs, "regions").docs
-    nlp = train_pipeline(language_of(place.corpus), split)
+    pipeline = "ner" if place.recognizer == "tagger_ner" else "batch_ner"
+    nlp = train_pipeline(language_of(place.corpus), split, pipeline)
     with replacing_folder(folder) as new:
         write_corpora(new / "corpus", {name: DocBin(docs=docs) for name, docs in split.items()})
         try:
@@ -130,72 +141,112 @@ def language_of(corpus: str) -> str:
     return DATASETS[corpus if corpus in DATASETS else "gum"].lang
 
 
+class Scores(NamedTuple):
+    """Precision, recall and F1."""
+
+    p: float
+    r: float
+    f: float
+
+
 @dataclass(frozen=True)
 class Row:
-    """A model on texts: the truth, what it expected, and the score of its own test part.
+    """A model on texts: the counts that estimates are made of, and the truth.
 
-    p, r, f: The true scores. expected_*: What `estimate` says, and raw_*: without the correction of
-    what calibration left over. low, high: The interval of the expected F1. held_f: F1 on the test
-    part of the place. distance: How different the texts are from dev.
+    texts: A corpus, or a genre. If its labels differ from the model's, those that both have count.
+    predicted, right, true: Entities that were predicted, are right, and are gold.
+    expected_right, expected_true: What the probabilities expect.
+    dev_predicted to dev_expected_true: The same counts on dev.
+    low, high: The interval of the estimated F1. held_f: F1 on the test part of the place.
     """
 
     corpus: str
     size: int
     place: int
+    recognizer: str
     texts: str
     sentences: int
-    p: float
-    r: float
-    f: float
-    expected_p: float
-    expected_r: float
-    expected_f: float
+    predicted: int
+    right: int
+    true: int
+    expected_right: float
+    expected_true: float
+    dev_predicted: int
+    dev_right: int
+    dev_true: int
+    dev_expected_right: float
+    dev_expected_true: float
     low: float
     high: float
-    raw_p: float
-    raw_r: float
-    raw_f: float
     held_f: float
-    distance: float
 
     @property
-    def key(self) -> tuple[str, int, int, str]:
+    def key(self) -> tuple[str, int, int, str, str]:
         """The place and the texts."""
-        return self.corpus, self.size, self.place, self.texts
+        return self.corpus, self.size, self.place, self.recognizer, self.texts
+
+    @property
+    def truth(self) -> Scores:
+        """The true scores."""
+        return _scores(self.predicted, self.right, self.true)
+
+    @property
+    def bare(self) -> Scores:
+        """The expected scores without any correction."""
+        return _scores(self.predicted, self.expected_right, self.expected_true)
+
+    @property
+    def fall(self) -> float:
+        """By how much the log-odds of the mean probability are lower than on dev."""
+        return float(self._dev.fall(self._counts))
+
+    def expected(self, extent: float = 1.0) -> Scores:
+        """Return what `estimate` says, or what it'd say if it multiplied the fall by `extent`."""
+        fall = numpy.array(extent * self.fall)
+        return _scores(*map(float, corrected(self._counts, fall, self._dev.log_missed)))
+
+    @property
+    def has_warning(self) -> bool:
+        """Whether the command says that dev is too small, or of another kind."""
+        return self.dev_predicted < FEW_ON_DEV or self.fall > FAR
+
+    @property
+    def _counts(self) -> numpy.ndarray:
+        return numpy.array([self.predicted, self.expected_right, self.expected_true, 0.0])
+
+    @property
+    def _dev(self) -> OnGold:
+        return OnGold(*(getattr(self, f"dev_{name}") for name in OnGold._fields))
+
+
+def _scores(predicted: float, right: float, true: float) -> Scores:
+    return Scores(
+        right / max(predicted, 1), right / max(true, 1), 2 * right / max(predicted + true, 1)
+    )
 
 
 def estimate_place(place: Place, texts: str, assets: Path, models: Path) -> Row:
     """Let the model of a place estimate its scores on the test set of a corpus or a genre."""
-    nlp, held_f = _load(models / place.folder)
-    _, gold = read_texts(texts, assets)
-    saved = nlp.meta.pop(KEY, None)
-    raw = estimate(nlp, gold)
-    if saved is not None:
-        nlp.meta[KEY] = saved
-    found = estimate(nlp, gold)
-    true = score(predict_gold(nlp, gold))
-    low, high = found.overall.intervals.get("f1", (0.0, 0.0))
-    values = (
-        *(true.p, true.r, true.f),
-        *(found.precision, found.recall, found.f1, low, high),
-        *(raw.precision, raw.recall, raw.f1),
-        *(held_f, found.distance),
-    )
-    return Row(*place, texts, len(gold), *(round(value or 0.0, 4) for value in values))
+    nlp, dev, held_f = _load(models / place.folder)
+    _, docs = read_texts(texts, assets)
+    gold = {ent.label_ for doc in docs for ent in doc.ents}
+    labels = [label for label in labels_of(nlp) if texts == place.corpus or label in gold]
+    on_dev, _ = count_on_gold(nlp, dev, labels)
+    here, counted = count_on_gold(nlp, examples_for(nlp, docs), labels)
+    nlp.meta[KEY] = {"component": find_recognizer(nlp), **on_dev._asdict()}
+    low, high = estimate_of(nlp, counted).overall.intervals.get("f1", (0.0, 0.0))
+    values = (*here, *on_dev, low, high, held_f)
+    return Row(*place, texts, len(docs), *(round(value, 4) for value in values))
 
 
 @cache
-def _load(folder: Path) -> tuple[Language, float]:
-    """Load a model with what its calibration left over, and F1 on the test part of its place."""
+def _load(folder: Path) -> tuple[Language, list[Example], float]:
+    """Load a model with its dev part, and with F1 on the test part of its place."""
     nlp = spacy.load(folder / "model")
-    parts = {
-        name: list(read_docs(folder / "corpus" / f"{name}.spacy", nlp.vocab))
-        for name in ("dev", "test")
-    }
-    if KEY not in nlp.meta:
-        examples = [Example(bare(doc), doc) for doc in parts["dev"]]
-        nlp.meta[KEY] = left_over(nlp, "tagger_ner", examples)
-    return nlp, score(predict_gold(nlp, parts["test"])).f or 0.0
+    dev, test = (
+        list(read_docs(folder / "corpus" / f"{name}.spacy", nlp.vocab)) for name in ("dev", "test")
+    )
+    return nlp, examples_for(nlp, dev), score(predict_gold(nlp, test)).f or 0.0
 
 
 def run_all(assets: Path, models: Path, results: Path, minutes: float) -> int:
@@ -245,25 +296,32 @@ def read_rows(path: Path, kind: Any = Row) -> list[Any]:  # noqa: ANN401 (a data
 
 # The tables and the figure
 
+# By how much more the precision may fall than the probabilities, to choose from.
+EXTENTS = tuple(n / 4 for n in range(9))
+
 
 def draw_estimate(results: Path) -> bytes:
-    """Draw estimates, and scores of own test parts, by the true F1 on other texts: an SVG."""
+    """Draw estimates, and scores of own test parts, by the true F1: an SVG."""
     rows = read_rows(results / RESULTS)
-    with new_figure(2.9) as figure:
-        panels = figure.subplots(1, 2, sharex=True, sharey=True)
-        sides = (("expected_f", "estimate"), ("held_f", "score of the own test part"))
-        for axes, (column, title) in zip(panels, sides, strict=True):
+    points = {
+        "estimate": [row.expected().f for row in rows],
+        "without correction": [row.bare.f for row in rows],
+        "score of the own test part": [row.held_f for row in rows],
+    }
+    with new_figure(2.5) as figure:
+        panels = figure.subplots(1, len(points), sharex=True, sharey=True)
+        for axes, (title, values) in zip(panels, points.items(), strict=True):
             axes.plot([0, 100], [0, 100], color="0.6", linewidth=0.8, linestyle="--")
             for is_own, color, label in (
                 (True, "C0", "own test set"),
                 (False, "C1", "other texts"),
             ):
-                some = [row for row in rows if (row.texts == row.corpus) == is_own]
-                points = [(100 * row.f, 100 * getattr(row, column)) for row in some]
-                if points:
-                    axes.plot(
-                        *zip(*points, strict=True), "o", color=color, markersize=4, label=label
-                    )
+                some = [
+                    (100 * row.truth.f, 100 * value)
+                    for row, value in zip(rows, values, strict=True)
+                    if _is_own(row) == is_own
+                ]
+                axes.plot(*zip(*some, strict=True), "o", color=color, markersize=3, label=label)
             axes.set(title=title, xlabel="true F1", xlim=(0, 100), ylim=(0, 100))
         panels[0].set_ylabel("expected F1")
         panels[0].legend()
@@ -271,54 +329,88 @@ def draw_estimate(results: Path) -> bytes:
 
 
 def render_estimate(results: Path) -> str:
-    """Make tables of the errors: by kind of texts, and of each model."""
+    """Make tables of the errors: by kind of texts, with and without a warning, of each model."""
     rows = read_rows(results / RESULTS)
-    own = [row for row in rows if row.texts == row.corpus]
-    genres = [row for row in rows if row not in own and row.texts.startswith("gum-")]
-    groups = {
+    chosen = choose_extents(rows)
+    tagger = [row for row in rows if row.recognizer == "tagger_ner"]
+    own = [row for row in tagger if _is_own(row)]
+    genres = [row for row in tagger if row not in own and row.texts in OF_GENRES]
+    other = [row for row in tagger if row not in own and row not in genres]
+    few = [row for row in rows if row.dev_predicted < FEW_ON_DEV]
+    by_kind = {
         "own test set, 300 sentences": [row for row in own if row.size == 300],
         "own test set, 1,000 sentences": [row for row in own if row.size == 1000],
-        "own test set, whole": [row for row in own if row.size == WHOLE],
-        "own test set, corpora that chose": [row for row in own if _chose(row)],
-        "own test set, other corpora": [row for row in own if not _chose(row)],
-        "one genre of GUM, trained on all": [r for r in genres if r.corpus == "gum"],
-        "GUM, trained on another genre": [r for r in genres if r.corpus != "gum"],
-        "another language": [r for r in rows if r not in own and r not in genres],
+        "own test set, all sentences": [row for row in own if row.size == WHOLE],
+        "one genre of GUM, trained on all": [row for row in genres if row.corpus == "gum"],
+        "GUM, trained on another genre": [row for row in genres if row.corpus != "gum"],
+        "another language": [row for row in other if _family(row.corpus) == _family(row.texts)],
+        "another language and source": [
+            row for row in other if _family(row.corpus) != _family(row.texts)
+        ],
+        "`batch_ner`, own test set": [r for r in rows if r not in tagger and _is_own(r)],
+        "`batch_ner`, other texts": [r for r in rows if r not in tagger and not _is_own(r)],
     }
-    return "\n\n".join((_summary(groups), _each(rows)))
+    by_warning = {
+        "no warning": [row for row in rows if not row.has_warning],
+        "warning: few entities on dev": few,
+        "warning: another kind of texts": [r for r in rows if r.has_warning and r not in few],
+    }
+    parts = (_summary(by_kind, chosen), _summary(by_warning, chosen), _chosen(chosen), _each(rows))
+    return "\n\n".join(parts)
 
 
-def _chose(row: Row) -> bool:
-    return row.corpus in CHOSEN_ON
+def choose_extents(rows: Sequence[Row]) -> dict[str, float]:
+    """Choose the extent of the fall for each family of corpora: the best on all other families.
+
+    The best has the lowest mean error of F1, in which each family and kind of texts counts alike.
+    """
+    chosen = {}
+    for family in sorted({_family(row.corpus) for row in rows}):
+        groups: dict[tuple[str, bool], list[Row]] = {}
+        for row in rows:
+            if _family(row.corpus) != family:
+                groups.setdefault((_family(row.corpus), _is_own(row)), []).append(row)
+        errors = {
+            extent: [
+                fmean(abs(row.expected(extent).f - row.truth.f) for row in group)
+                for group in groups.values()
+            ]
+            for extent in EXTENTS
+        }
+        chosen[family] = min(EXTENTS, key=lambda extent: sum(errors[extent]))
+    return chosen
 
 
-def _summary(groups: Mapping[str, Sequence[Row]]) -> str:
-    heads = [
-        "",
-        "models and texts",
-        "estimate: F1 off by",
-        "precision",
-        "recall",
-        "without correction",
-    ]
+def _family(corpus: str) -> str:
+    """Return what corpora from the same source have in common."""
+    return corpus.partition("-")[0]
+
+
+def _is_own(row: Row) -> bool:
+    return row.texts == row.corpus
+
+
+def _summary(groups: Mapping[str, Sequence[Row]], chosen: Mapping[str, float]) -> str:
+    heads = ["", "models and texts", "estimate: F1 off by", "precision", "recall"]
+    heads += ["chosen on other corpora", "fall not corrected", "nothing corrected"]
     heads += ["score of the own test part", "in interval", "warned"]
     lines = [f"| {' | '.join(heads)} |", "| --- |" + " --: |" * (len(heads) - 1)]
     for name, rows in groups.items():
         if not rows:
             continue
-        gaps = {
-            column: [(getattr(row, column) - getattr(row, true)) for row in rows]
-            for column, true in (
-                ("expected_f", "f"),
-                ("expected_p", "p"),
-                ("expected_r", "r"),
-                ("raw_f", "f"),
-                ("held_f", "f"),
-            )
-        }
-        cells = [f"{len(rows)}", *(_off(gap) for gap in gaps.values())]
-        cells.append(f"{sum(row.low <= row.f <= row.high for row in rows)} of {len(rows)}")
-        cells.append(f"{sum(row.distance > FAR for row in rows)} of {len(rows)}")
+        pairs = [(row.expected(), row.truth) for row in rows]
+        gaps = [
+            [guess.f - truth.f for guess, truth in pairs],
+            [guess.p - truth.p for guess, truth in pairs],
+            [guess.r - truth.r for guess, truth in pairs],
+            [row.expected(chosen[_family(row.corpus)]).f - row.truth.f for row in rows],
+            [row.expected(0).f - row.truth.f for row in rows],
+            [row.bare.f - row.truth.f for row in rows],
+            [row.held_f - row.truth.f for row in rows],
+        ]
+        cells = [f"{len(rows)}", *map(_off, gaps)]
+        cells.append(f"{sum(row.low <= row.truth.f <= row.high for row in rows)} of {len(rows)}")
+        cells.append(f"{sum(row.has_warning for row in rows)} of {len(rows)}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -329,14 +421,21 @@ def _off(gaps: Sequence[float]) -> str:
     return f"{100 * fmean(map(abs, gaps)):.1f} ({mean})"
 
 
+def _chosen(chosen: Mapping[str, float]) -> str:
+    lines = ["| left out | extent chosen on the others |", "| --- | --: |"]
+    return "\n".join([*lines, *(f"| {name} | {extent:g} |" for name, extent in chosen.items())])
+
+
 def _each(rows: Sequence[Row]) -> str:
-    heads = ["trained on", "sentences", "estimated on", "precision", "recall", "F1", "interval"]
-    heads += ["own test part", "distance"]
-    lines = [f"| {' | '.join(heads)} |", "| --- | --: | --- |" + " --: |" * (len(heads) - 3)]
-    for row in sorted(rows, key=lambda row: (row.texts != row.corpus, row.size or 10**6, row.key)):
-        pairs = ((row.expected_p, row.p), (row.expected_r, row.r), (row.expected_f, row.f))
-        cells = [row.corpus, f"{row.size:,}" if row.size else "all", row.texts]
-        cells += [f"{100 * guess:.1f} / {100 * true:.1f}" for guess, true in pairs]
+    heads = ["trained on", "sentences", "recognizer", "estimated on", "precision", "recall", "F1"]
+    heads += ["interval", "own test part", "entities on dev", "fall"]
+    lines = [f"| {' | '.join(heads)} |", "| --- | --: | --- | --- |" + " --: |" * (len(heads) - 4)]
+    for row in sorted(rows, key=lambda row: (not _is_own(row), row.size or 10**6, row.key)):
+        cells = [row.corpus, f"{row.size:,}" if row.size else "all", row.recognizer, row.texts]
+        cells += [
+            f"{100 * guess:.1f} / {100 * true:.1f}"
+            for guess, true in zip(row.expected(), row.truth, strict=True)
+        ]
         cells += [f"{100 * row.low:.1f} to {100 * row.high:.1f}", f"{100 * row.held_f:.1f}"]
-        lines.append(f"| {' | '.join([*cells, f'{row.distance:.2f}'])} |")
+        lines.append(f"| {' | '.join([*cells, f'{row.dev_predicted:,}', f'{row.fall:.2f}'])} |")
     return "\n".join(lines)

@@ -33,7 +33,7 @@ from spacy_multihash.corpus.statistics import find_repeats
 from spacy_multihash.training.loop import train
 from spacy_multihash.training.options import Options
 from spacy_multihash.training.scores import count_docs, score_folds, score_predicted
-from spacy_multihash.training.settings import init_config
+from spacy_multihash.training.settings import Pipeline, init_config
 from spacy_multihash.training.splits import Split, split_docs, split_folds
 
 CHOSEN_ON = ("conll-es", "conll-nl-sentences", "gum", "anem")
@@ -150,22 +150,31 @@ def fitted(lang: str, split: Mapping[str, Sequence[Doc]]) -> Predict:
 
 def predict_gold(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
     """Predict the entities of gold docs, by their tokens."""
+    examples = examples_for(nlp, docs)
+    predict(nlp, examples)
+    return examples
+
+
+def examples_for(nlp: Language, docs: Sequence[Doc]) -> list[Example]:
+    """Make examples of gold docs of any vocab, by their tokens. Nothing is predicted yet."""
     examples = []
     for doc in docs:
         words = [token.text for token in doc]
         gold = Doc(nlp.vocab, words=words, ents=_tags(doc), sent_starts=_starts(doc))
         examples.append(Example(Doc(nlp.vocab, words=words), gold))
-    predict(nlp, examples)
     return examples
 
 
-def train_pipeline(lang: str, split: Mapping[str, Sequence[Doc]], **training: int) -> Language:
+def train_pipeline(
+    lang: str, split: Mapping[str, Sequence[Doc]], pipeline: Pipeline = "ner", **training: int
+) -> Language:
     """Train a pipeline on the docs of train and dev, with `fit`'s settings but those given."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         write_corpora(folder, {key: DocBin(docs=split[key]) for key in ("train", "dev")})
         paths = {key: folder / f"{key}.spacy" for key in ("train", "dev")}
-        config = init_config("ner", lang, train=paths["train"], dev=paths["dev"]).config
+        chosen_by = paths if pipeline == "ner" else {}
+        config = init_config(pipeline, lang, **chosen_by).config
         config["paths"].update({key: str(path) for key, path in paths.items()})
         config["training"].update(training)
         train(config, folder / "model")

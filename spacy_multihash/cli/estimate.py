@@ -15,7 +15,7 @@ from ._util import CODE, MODEL, PROGRESS, command, show, wrote
 
 @command(
     "Cannot estimate the scores",
-    needs={"export": ["next_"], "force": ["as_json"]},
+    needs={"export": ["next_"], "random": ["next_"], "force": ["as_json"]},
     excludes={"next_": ["as_json"]},
 )
 def estimate_cli(
@@ -27,6 +27,7 @@ def estimate_cli(
     next_: Optional[int] = typer.Option(
         None, "--next", min=1, help="Print this many texts to annotate next, as JSON lines"
     ),
+    random: bool = typer.Option(False, "--random", help="With --next: choose texts by chance"),
     export: Tool = typer.Option("prodigy", help="The tool that --next is for"),
     force: bool = typer.Option(False, "--force", "-f", help="Replace the JSON file if it exists"),
     code: Optional[Path] = CODE,
@@ -38,10 +39,12 @@ def estimate_cli(
     If the texts are of another kind than the dev corpus, the command says so.
 
     With --next, it prints the texts that are worth most to annotate, with the predicted entities:
-    those with uncertain entities, unlike the others.
+    those with uncertain entities, unlike the others. With --random too, it prints texts chosen by
+    chance, such as for a test set.
     """
     if next_ is not None:
-        for record in records(next_texts(model, texts, next_, progress=PROGRESS), export):
+        chosen = next_texts(model, texts, next_, random=random, progress=PROGRESS)
+        for record in records(chosen, export):
             typer.echo(json.dumps(record))
         return
     check_file_output(as_json, "--json", model, texts, code, force=force)

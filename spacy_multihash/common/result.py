@@ -55,6 +55,10 @@ class Result:
     in the JSON nor in the representation.
     """
 
+    def cautions(self) -> Iterable[str]:
+        """Sentences above the tables: why they may be wrong."""
+        return ()
+
     def tables(self) -> Iterable[Table]:
         """The tables to show. Tables without rows aren't shown."""
         return ()
@@ -68,16 +72,16 @@ class Result:
         return to_json(self)
 
     def page(self) -> str:
-        """Return the tables and notes as a complete HTML page."""
+        """Return the cautions, tables and notes as a complete HTML page."""
         return render("result_page.html", result=self, title=type(self).__name__)
 
     def __str__(self) -> str:
-        """Return the tables and notes as plain text."""
+        """Return the cautions, tables and notes as plain text."""
         tables = [str(table) for table in self.tables() if table.rows]
-        return "\n\n".join([*tables, *self.notes()])
+        return "\n\n".join([*self.cautions(), *tables, *self.notes()])
 
     def _repr_html_(self) -> str:
-        """Return the tables and notes as HTML, for notebooks."""
+        """Return the cautions, tables and notes as HTML, for notebooks."""
         return render("result.html", result=self)
 
 

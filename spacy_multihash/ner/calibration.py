@@ -26,7 +26,7 @@ from ..common.result import Result, Table
 from ..corpus.read import Data, examples_of
 from ..corpus.spans import gold_entities, gold_places
 from .entities import SpanScores, annotate_before
-from .estimate import KEY, bare, left_over
+from .estimate import KEY, bare, count_on_gold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -348,8 +348,8 @@ def calibrate(
     lowest log loss on a corpus is set in the pipeline and its config. The entities stay the same,
     except with a threshold. Take a dev corpus, and not the training or test
     corpus. The pipeline then puts the probabilities into doc.spans["entities"], unless it has
-    another spans_key. How far off the expected numbers of entities still are on dev is
-    saved in nlp.meta, for `estimate`.
+    another spans_key. The true and the expected numbers of entities on dev are saved in nlp.meta,
+    for `estimate`.
 
     nlp (Union[Language, str, Path]): A pipeline, which changes in place, or a package's name, or a
         path.
@@ -380,7 +380,8 @@ def calibrate(
     recognizer: Any = nlp.get_pipe(name)
     recognizer.temperature = nlp.get_pipe_config(name)["temperature"] = done.temperature
     done = replace(done, spans_key=turn_on_probabilities(nlp, name))
-    nlp.meta[KEY] = left_over(nlp, name, fresh)
+    on_dev, _ = count_on_gold(nlp, fresh)
+    nlp.meta[KEY] = {"component": name, **on_dev._asdict()}
     if output is not None:
         write_pipeline(nlp, Path(output))
     if plot is not None:

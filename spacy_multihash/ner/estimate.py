@@ -7,8 +7,12 @@ If probabilities are calibrated, their sums are expected counts:
     precision          = right / predicted        recall = right / true
     F1                 = 2 right / (predicted + true)
 
-`calibrate` compares the sums with the truth on dev, and saves by how much they're off, and which
-words dev has. So an estimate says how far off it may be, and whether its texts are of another kind.
+`calibrate` saves the sums and the true counts on dev. By these, an estimate corrects two things:
+
+- The small probabilities of spans that aren't predicted. They're too large in sum, by the factor on
+  dev.
+- The precision on texts that the model is less sure of. Where the log-odds of the mean probability
+  fall, those of the precision fall twice as far.
 """
 
 import math
@@ -17,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy
@@ -39,10 +44,11 @@ Texts = Union[str, Path, Iterable[Union[str, Doc]]]
 KEY = "spacy_multihash_calibration"
 # Entities that count as exactly calibrated, beside those of dev.
 PRIOR = 10
-# Words of dev that are compared, the most frequent ones.
-WORDS = 50
-# The share of words from which texts are of another kind than dev.
-FAR = 0.25
+# By how much the fall of the precision varies, beside that of the probabilities, as a share of it.
+SPREAD = 0.3
+# The fall of the probabilities' log-odds from which texts are of another kind than dev, and the
+# predicted entities that dev needs.
+FAR, FEW_ON_DEV = 0.5, 20
 # Less probable entities say little about where the model is unsure.
 UNSURE = 0.02
 # Intervals of fewer entities would say nothing.
@@ -52,6 +58,7 @@ _SAMPLES, _GROUPS = 1000, 1000
 _INTERVAL = (2.5, 97.5)
 # The columns of counts.
 _PREDICTED, _RIGHT, _TRUE, _VARIANCE = range(4)
+_TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -78,19 +85,21 @@ class Expected:
 class Estimate(Result):
     """How good a pipeline is on texts without gold entities.
 
+    warnings (Sequence[str]): Why the estimate may be wrong. Read them first.
     texts, tokens (int): How many there are.
+    confidence, confidence_on_dev (Optional[float]): The mean probability of predicted entities,
+        here and on dev. None if unknown.
     overall (Expected): The expected counts and scores of all entities.
     labels (Mapping[str, Expected]): The same for each label.
-    distance (Optional[float]): The share of words that are other than in dev. None if unknown.
-    warnings (Sequence[str]): Why the estimate may be wrong.
     """
 
+    warnings: Sequence[str]
     texts: int
     tokens: int
+    confidence: Optional[float]
+    confidence_on_dev: Optional[float]
     overall: Expected
     labels: Mapping[str, Expected]
-    distance: Optional[float]
-    warnings: Sequence[str]
 
     @property
     def precision(self) -> Optional[float]:
@@ -106,6 +115,10 @@ class Estimate(Result):
     def f1(self) -> Optional[float]:
         """The expected F1."""
         return self.overall.f1
+
+    def cautions(self) -> Iterator[str]:
+        """Why the estimate may be wrong."""
+        yield from self.warnings
 
     def tables(self) -> Iterator[Table]:
         """A row for all entities, and for each label."""
@@ -123,9 +136,8 @@ class Estimate(Result):
         yield Table(title, header, rows)
 
     def notes(self) -> Iterator[str]:
-        """What the intervals are, and why the estimate may be wrong."""
+        """What the intervals are."""
         yield "In brackets: 95 % of samples of texts, and of what calibration left over."
-        yield from self.warnings
 
 
 _SCORES = ("precision", "recall", "f1")
@@ -145,14 +157,13 @@ class Counted:
     """The expected counts of D texts for K labels, text by text.
 
     tokens (int): How many tokens there are.
-    words (Counter[str]): How often each word occurs, in lower case.
     unknown (int): Predicted entities without a probability.
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
         """Begin without texts."""
         self.labels = labels
-        self.tokens, self.unknown, self.words = 0, 0, Counter[str]()
+        self.tokens, self.unknown = 0, 0
         self._counts: list[numpy.ndarray] = []
 
     @property
@@ -165,12 +176,17 @@ class Counted:
         predicted, right, true, _ = self.counts.sum(axis=(0, 1)).tolist()
         return int(predicted), right, true
 
+    @property
+    def confidence(self) -> Optional[float]:
+        """The mean probability of predicted entities."""
+        predicted, right, _ = self.sums()
+        return right / predicted if predicted else None
+
     def add(self, doc: Doc, noted: Noted) -> None:
         """Add a doc that was annotated while probabilities were asked for."""
         counts, unknown = count_doc(noted, doc, self.labels)
         self._counts.append(counts)
         self.tokens, self.unknown = self.tokens + len(doc), self.unknown + unknown
-        self.words.update(count_words([doc]))
 
 
 def count_doc(noted: Noted, doc: Doc, labels: Sequence[str]) -> tuple[numpy.ndarray, int]:
@@ -183,8 +199,8 @@ def count_doc(noted: Noted, doc: Doc, labels: Sequence[str]) -> tuple[numpy.ndar
             unknown += 1
         else:
             counts[rows[ent.label_]] += (1, p, 0, p * (1 - p))
-    for label, true in noted.expected.items():
-        counts[rows[label], _TRUE] += true
+    for label in rows.keys() & noted.expected.keys():
+        counts[rows[label], _TRUE] += noted.expected[label]
     # Rounding, and components that set entities later, don't make fewer true than right
     counts[:, _TRUE] = numpy.maximum(counts[:, _TRUE], counts[:, _RIGHT])
     return counts, unknown
@@ -208,87 +224,74 @@ def gives_probabilities(pipe: object) -> bool:
     return hasattr(pipe, "score_spans") and getattr(pipe, "cfg", {}).get("beam_width", 1) == 1
 
 
-# What calibration leaves over
+# What dev tells, which calibration saves
 
 
-def left_over(nlp: Language, name: str, examples: Sequence[Example]) -> dict[str, Any]:
-    """Compare the expected counts on dev with the truth, for `nlp.meta`.
+class OnGold(NamedTuple):
+    """The counts of entities on texts with gold, such as dev. Without any, nothing is corrected.
 
-    name (str): The component that was calibrated.
+    predicted, right, true (int): How many were predicted, are right, and are in gold.
+    expected_right, expected_true (float): What the probabilities expect.
+    """
+
+    predicted: int = 0
+    right: int = 0
+    true: int = 0
+    expected_right: float = 0.0
+    expected_true: float = 0.0
+
+    @property
+    def confidence(self) -> Optional[float]:
+        """The mean probability of predicted entities."""
+        return self.expected_right / self.predicted if self.predicted else None
+
+    def fall(self, counts: numpy.ndarray) -> numpy.ndarray:
+        """Return by how much the log-odds of the mean probability are lower than on dev, or 0.
+
+        counts (..., 4): Of the texts. Few entities on dev count less.
+        """
+        fall = _log_odds(numpy.array(self.expected_right), numpy.array(self.predicted))
+        fall = fall - _log_odds(counts[..., _RIGHT], counts[..., _PREDICTED])
+        return numpy.maximum(fall, 0) * (self.predicted / (self.predicted + PRIOR))
+
+    @property
+    def log_missed(self) -> numpy.ndarray:
+        """The logarithm of true by expected entities that aren't predicted."""
+        expected = max(self.expected_true - self.expected_right, 0.0)
+        return numpy.log((self.true - self.right + PRIOR) / (expected + PRIOR))
+
+    @property
+    def spreads(self) -> tuple[float, float]:
+        """The standard errors of the log-odds of the precision, and of `log_missed`."""
+        if not self.predicted:
+            return 0.0, 0.0
+        variance = self.right * (self.predicted - self.right) / self.predicted
+        return (variance + PRIOR / 4) ** -0.5, (self.true - self.right + PRIOR) ** -0.5
+
+
+def _log_odds(right: numpy.ndarray, predicted: numpy.ndarray) -> numpy.ndarray:
+    """Return the log-odds of a share, with half an entity more that's right, and one that's not."""
+    return numpy.log((right + 0.5) / (predicted - right + 0.5))
+
+
+def count_on_gold(
+    nlp: Language, examples: Sequence[Example], labels: Optional[Sequence[str]] = None
+) -> tuple[OnGold, Counted]:
+    """Count entities on texts with gold, true and expected. Returns the latter text by text, too.
+
+    labels (Optional[Sequence[str]]): The labels to count. None counts all.
 
     Texts with missing annotation are left out.
     """
     known = [eg for eg in examples if all(token.ent_iob for token in eg.reference)]
-    counted, docs = Counted(labels_of(nlp)), []
+    counted, kinds = Counted(labels or labels_of(nlp)), list[str]()
     with asking_probabilities(nlp):
-        for doc in nlp.pipe(bare(eg.predicted) for eg in known):
+        for example, doc in zip(known, nlp.pipe(bare(eg.predicted) for eg in known), strict=True):
             counted.add(doc, notes_of(doc))
-            docs.append(doc)
-    truth = numpy.zeros((len(docs), 2))
-    labels = set(counted.labels)
-    for i, (example, doc) in enumerate(zip(known, docs, strict=True)):
-        matches = match(example.reference, doc)
-        truth[i, 0] = sum(kind == "right" for kind, _, _ in matches)
-        truth[i, 1] = sum(gold is not None and gold.label in labels for _, gold, _ in matches)
-    expected = counted.counts.sum(axis=1)[:, [_RIGHT, _TRUE]]
-    draws = numpy.array([_log_factors(truth, expected, weights) for weights in _weights(len(docs))])
-    covariance = numpy.cov(draws.T) if len(docs) > 1 else numpy.zeros((2, 2))
-    # A sample of few entities, all of them right, would seem certain
-    right, missed = _split(truth.sum(axis=0)) + PRIOR
-    least = [(counted.counts[..., _VARIANCE].sum() + PRIOR / 4) / right**2, 1 / missed]
-    numpy.fill_diagonal(covariance, numpy.maximum(covariance.diagonal(), least))
-    factors = _log_factors(truth, expected, numpy.ones(len(docs)))
-    return {
-        "component": name,
-        "texts": len(docs),
-        "right": float(truth[:, 0].sum()),
-        "expected_right": float(expected[:, 0].sum()),
-        "true": float(truth[:, 1].sum()),
-        "expected_true": float(expected[:, 1].sum()),
-        "log_factors": factors.tolist(),
-        "covariance": covariance.tolist(),
-        **_words_of(docs),
-    }
-
-
-def _split(counts: numpy.ndarray) -> numpy.ndarray:
-    """Split (right, true) entities into right and missed ones."""
-    return numpy.array([counts[0], counts[1] - counts[0]])
-
-
-def _log_factors(
-    truth: numpy.ndarray, expected: numpy.ndarray, weights: numpy.ndarray
-) -> numpy.ndarray:
-    """Return the logarithms of true by expected counts, of right and missed entities: (2,)."""
-    true, sums = _split(weights @ truth), _split(weights @ expected)
-    return numpy.log((true + PRIOR) / (sums + PRIOR))
-
-
-def _words_of(docs: Sequence[Doc]) -> dict[str, Any]:
-    """Return the shares of the most frequent words, and by how much they vary by chance."""
-    every, one, other = (
-        count_words(docs[part]) for part in (slice(None), slice(0, None, 2), slice(1, None, 2))
-    )
-    # The halves differ by the variance of both, and variances fall with the number of words
-    noise = distance_of(_shares(one), other) ** 2 * every.total() / 4
-    return {"words": _shares(every), "tokens": every.total(), "noise": noise}
-
-
-def count_words(docs: Iterable[Doc]) -> Counter[str]:
-    """Count words in lower case."""
-    return Counter(token.lower_ for doc in docs for token in doc if not token.is_space)
-
-
-def _shares(words: Counter[str]) -> dict[str, float]:
-    total = words.total()
-    return {word: n / total for word, n in words.most_common(WORDS)}
-
-
-def _weights(number: int, seed: int = 0) -> Iterator[numpy.ndarray]:
-    """Yield how often each of a number of units is in each bootstrap sample."""
-    rng = numpy.random.default_rng(seed)
-    for _ in range(_SAMPLES if number else 0):
-        yield rng.multinomial(number, numpy.full(number, 1 / number)).astype("float64")
+            matches = match(example.reference, doc)
+            kinds += [kind for kind, gold, _ in matches if gold and gold.label in counted.labels]
+    predicted, right, true = counted.sums()
+    return OnGold(predicted, kinds.count("right"), len(kinds), right, true), counted
 
 
 def bare(doc: Doc) -> Doc:
@@ -331,10 +334,11 @@ def read_texts(nlp: Language, texts: Texts) -> Iterator[Doc]:
     return (bare(text) if isinstance(text, Doc) else nlp.make_doc(text) for text in texts)
 
 
-def saved_by_calibration(nlp: Language) -> Mapping[str, Any]:
+def saved_by_calibration(nlp: Language) -> OnGold:
     """Return what `calibrate` saved, or nothing."""
     saved: dict[str, Any] = nlp.meta.get(KEY, {})
-    return saved if saved.get("component") in nlp.pipe_names else {}
+    known = saved.get("component") in nlp.pipe_names and saved.keys() >= set(OnGold._fields)
+    return OnGold(*(saved[name] for name in OnGold._fields)) if known else OnGold()
 
 
 def estimate_of(nlp: Language, counted: Counted) -> Estimate:
@@ -343,66 +347,68 @@ def estimate_of(nlp: Language, counted: Counted) -> Estimate:
     number = len(of_texts)
     if not number:
         raise ValueError("There are no texts to estimate scores on. Give at least one.")
-    known = saved_by_calibration(nlp)
-    logs = numpy.array(known.get("log_factors", [0.0, 0.0]))
-    covariance = numpy.array(known.get("covariance", numpy.zeros((2, 2))))
+    dev = saved_by_calibration(nlp)
     everything = of_texts.sum(axis=1, keepdims=True)
     counts = numpy.concatenate([everything, of_texts], axis=1)  # (D, 1 + K, 4)
-    samples = _sample(counts, logs, covariance)
-    of_labels = [
-        _expected(counts[:, row].sum(axis=0), numpy.exp(logs), samples[:, row])
-        for row in range(counts.shape[1])
-    ]
-    distance = None
-    if known and counted.words:
-        distance = distance_of(known["words"], counted.words)
-        chance = known["noise"] * (1 / known["tokens"] + 1 / counted.words.total())
-        distance = math.sqrt(max(distance**2 - chance, 0.0))
+    samples = _sample(counts, dev)
+    totals = counts.sum(axis=0)
+    columns = zip(*corrected(totals, dev.fall(totals[0]), dev.log_missed), strict=True)
+    of_labels = [_expected(*column, samples[:, row]) for row, column in enumerate(columns)]
     return Estimate(
+        warnings=[*_warnings(dev, counted)],
         texts=number,
         tokens=counted.tokens,
+        confidence=counted.confidence,
+        confidence_on_dev=dev.confidence,
         overall=of_labels[0],
         labels=dict(zip(counted.labels, of_labels[1:], strict=True)),
-        distance=distance,
-        warnings=[*_warnings(known, counted, distance)],
     )
 
 
 def expected_scores(nlp: Language, predicted: int, right: float, true: float) -> Expected:
     """Return the expected scores for sums over texts, as `estimate` does, without intervals."""
-    logs = numpy.array(saved_by_calibration(nlp).get("log_factors", [0.0, 0.0]))
+    dev = saved_by_calibration(nlp)
     counts = numpy.array([predicted, right, true, 0.0])
-    return _expected(counts, numpy.exp(logs), numpy.zeros((0, 3)))
+    columns = corrected(counts, dev.fall(counts), dev.log_missed)
+    return _expected(*columns, numpy.zeros((0, 3)))
 
 
-def corrected(counts: numpy.ndarray, factors: numpy.ndarray) -> tuple[numpy.ndarray, ...]:
-    """Correct expected counts, (..., 4), by what was left over: predicted, right and true.
+def corrected(
+    counts: numpy.ndarray, fall: numpy.ndarray, log_missed: numpy.ndarray
+) -> tuple[numpy.ndarray, ...]:
+    """Correct expected counts, (..., 4), by what dev tells: predicted, right and true.
 
-    factors (..., 2): Of right and missed entities.
+    fall (...): By how much the log-odds of the precision are lower than those of the probabilities.
+    log_missed (...): The logarithm of the factor of the entities that aren't predicted.
     """
-    predicted = counts[..., _PREDICTED]
-    right = numpy.minimum(counts[..., _RIGHT] * factors[..., 0], predicted)
-    missed = (counts[..., _TRUE] - counts[..., _RIGHT]) * factors[..., 1]
-    return predicted, right, right + missed
+    predicted, right = counts[..., _PREDICTED], counts[..., _RIGHT]
+    odds = numpy.exp(fall)
+    true = right + (counts[..., _TRUE] - right) * numpy.exp(log_missed)
+    right = predicted * right / numpy.maximum(right + (predicted - right) * odds, _TINY)
+    return predicted, right, numpy.maximum(true, right)
 
 
-def _sample(
-    counts: numpy.ndarray, log_factors: numpy.ndarray, covariance: numpy.ndarray
-) -> numpy.ndarray:
+def _sample(counts: numpy.ndarray, dev: OnGold) -> numpy.ndarray:
     """Sample precision, recall and F1: (samples, 1 + K, 3), NaN where there's nothing.
 
-    Each sample draws groups of texts, what calibration left over, and how many entities are right
-    by chance.
+    Each sample draws groups of texts, how well dev tells what's corrected, and how many entities
+    are right by chance.
     """
     D, rows = counts.shape[:2]
     starts = numpy.unique(numpy.linspace(0, D, min(D, _GROUPS) + 1).astype("int64")[:-1])
     groups = numpy.add.reduceat(counts, starts, axis=0)
     rng = numpy.random.default_rng(1)
-    logs = rng.multivariate_normal(log_factors, covariance, size=_SAMPLES)
+    number = len(groups)
     drawn = numpy.array(
-        [numpy.tensordot(weights, groups, axes=1) for weights in _weights(len(groups))]
+        [
+            numpy.tensordot(weights.astype("float64"), groups, axes=1)
+            for weights in rng.multinomial(number, numpy.full(number, 1 / number), size=_SAMPLES)
+        ]
     )
-    predicted, right, true = corrected(drawn, numpy.exp(logs)[:, None])
+    precision, extent, missing = rng.standard_normal((3, _SAMPLES))
+    fall = dev.fall(drawn[:, 0]) * (1 + SPREAD * extent) + dev.spreads[0] * precision
+    log_missed = dev.log_missed + dev.spreads[1] * missing
+    predicted, right, true = corrected(drawn, fall[:, None], log_missed[:, None])
     chance = rng.standard_normal((2, _SAMPLES, rows))
     missed = true - right
     right = (right + chance[0] * numpy.sqrt(drawn[..., _VARIANCE])).clip(0, predicted)
@@ -418,8 +424,9 @@ def _scores(
         return right / predicted, right / true, 2 * right / (predicted + true)
 
 
-def _expected(counts: numpy.ndarray, factors: numpy.ndarray, samples: numpy.ndarray) -> Expected:
-    predicted, right, true = corrected(counts, factors)
+def _expected(
+    predicted: numpy.ndarray, right: numpy.ndarray, true: numpy.ndarray, samples: numpy.ndarray
+) -> Expected:
     scores = dict(zip(_SCORES, _scores(predicted, right, true), strict=True))
     intervals = {}
     for column, name in enumerate(_SCORES):
@@ -468,6 +475,7 @@ def next_texts(
     texts: Texts,
     number: int,
     *,
+    random: bool = False,
     progress: Progress = no_progress,
 ) -> list[Candidate]:
     """Choose the texts to annotate next: uncertain ones, unlike each other.
@@ -477,6 +485,7 @@ def next_texts(
 
     nlp, texts: As in `estimate`.
     number (int): How many texts to choose.
+    random (bool): Whether to choose by chance, as for a test set. The same texts each time.
 
     Raises ValueError if no component gives probabilities, or if there are no texts.
     """
@@ -485,7 +494,7 @@ def next_texts(
     labels_of(nlp)
     docs = progress(read_texts(nlp, texts), desc="Predicting", unit=" texts")
     some: dict[str, Candidate] = {}
-    factor = math.exp(saved_by_calibration(nlp).get("log_factors", [0.0, 0.0])[1])
+    factor = math.exp(saved_by_calibration(nlp).log_missed)
     with asking_probabilities(nlp, candidates_above=UNSURE):
         for doc in nlp.pipe(docs):
             noted = notes_of(doc)
@@ -498,6 +507,8 @@ def next_texts(
             some.setdefault(doc.text, Candidate(doc, noted.probabilities, mistakes))
     if not some:
         raise ValueError("There are no texts to choose from. Give at least one.")
+    if random:
+        return Random(0).sample(list(some.values()), min(number, len(some)))
     return choose(list(some.values()), number)
 
 
@@ -537,34 +548,27 @@ def records(chosen: Iterable[Candidate], tool: Tool) -> Iterator[dict[str, Any]]
 # Whether it can be trusted
 
 
-def distance_of(of_dev: Mapping[str, float], words: Counter[str]) -> float:
-    """Return the share of words that are other than in dev, 0 to 1.
-
-    It's the total variation distance of the frequencies of the most frequent words of dev, and of
-    all other words together.
-    """
-    total = words.total() or 1
-    here = {word: words[word] / total for word in of_dev}
-    others = abs(sum(of_dev.values()) - sum(here.values()))
-    return (sum(abs(share - here[word]) for word, share in of_dev.items()) + others) / 2
-
-
-def _warnings(
-    known: Mapping[str, Any], counted: Counted, distance: Optional[float]
-) -> Iterator[str]:
-    predicted, _, true = counted.sums()
+def _warnings(dev: OnGold, counted: Counted) -> Iterator[str]:
+    predicted, right, true = counted.sums()
     if max(predicted, true) < FEWEST:
         yield f"The texts have too few entities to tell: {true:.0f} are expected. Give more texts."
-    if not known:
+    if dev.confidence is None:
         yield (
             "The pipeline doesn't say how well it's calibrated. Most models are too sure, and then "
             "the estimate is too high. Calibrate it on dev first:\n"
             "    python -m spacy multihash calibrate MODEL DEV CALIBRATED"
         )
-    if distance is not None and distance > FAR:
+    elif dev.predicted < FEW_ON_DEV:
         yield (
-            f"Don't trust this estimate: the texts are of another kind than dev. {distance:.0%} of "
-            "their words are other ones. Annotate some of them, and evaluate."
+            f"Don't trust this estimate: the model was calibrated on {dev.predicted} predicted "
+            "entities, which are too few to tell. Annotate more texts, and calibrate on them."
+        )
+    elif predicted and dev.fall(numpy.array([predicted, right, true, 0])) > FAR:
+        yield (
+            "Be careful with this estimate: the texts are of another kind than dev. The model is "
+            f"{right / predicted:.0%} sure of what it predicts, on dev it was {dev.confidence:.0%} "
+            "sure. The scores are corrected for that, by a guess. Annotate some of the texts, and "
+            "evaluate."
         )
     if counted.unknown:
         yield (

@@ -16,4 +16,6 @@ def test_scores_are_printed_and_written_and_texts_chosen(recognizer: Any, tmp_pa
     assert "exists. Give another --json" in cli.refused(*args, "--json", tmp_path / "e.json")
     lines = cli.ok(*args, "--next", 2, "--export", "doccano").stdout.splitlines()
     assert [set(json.loads(line)) for line in lines] == [{"text", "label", "expected_mistakes"}] * 2
+    by_chance = cli.ok(*args, "--next", 2, "--random", "--export", "doccano").stdout.splitlines()
+    assert len(by_chance) == 2 and by_chance != lines
     assert "no corpus at" in cli.refused("estimate", args[1], tmp_path / "nowhere")

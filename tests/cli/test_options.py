@@ -65,6 +65,7 @@ REFUSED = {
     ("estimate", "export"): "x y --export doccano",
     ("estimate", "force"): "x y --force",
     ("estimate", "next"): "x y --next 3 --json a.json",
+    ("estimate", "random"): "x y --random",
     ("evaluate", "force"): "x y --train z --force",
     ("explain", "file"): "x --file a --data y",
     ("explain", "span"): "x --span A=B --data y",

@@ -14,6 +14,7 @@ from experiments.estimate import (
     Place,
     Row,
     add_rows,
+    choose_extents,
     draw_estimate,
     places,
     read_rows,
@@ -21,12 +22,13 @@ from experiments.estimate import (
     render_estimate,
 )
 from experiments.new_texts import read_corpus
+from spacy_multihash import estimate as estimate_command
 from tests.helpers.recognizers import trained
 
 LETTERS = "inviwv"
 
 
-def untrained(_lang: str, _split: Any, **_settings: int) -> Any:
+def untrained(_lang: str, _split: Any, _pipeline: str = "ner", **_settings: int) -> Any:
     return trained("tagger_ner")
 
 
@@ -71,22 +73,52 @@ def test_rows_are_added_once(assets: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert numbers == [4, 0]
     rows = read_rows(results)
     assert {row.texts for row in rows} == set(estimate.OF_GENRES)
-    assert all(0 < row.expected_f <= 1 and row.low <= row.expected_f <= row.high for row in rows)
+    assert all(
+        0 < row.expected().f <= 1 and row.low <= row.expected().f <= row.high for row in rows
+    )
     (own,) = (row for row in rows if row.texts == "gum-news")
-    assert own.sentences == 40 and 0 < own.f <= 1
+    assert own.sentences == 40 and 0 < own.truth.f <= 1 and own.dev_predicted > 0
+
+
+def test_a_row_says_what_the_command_says(assets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place("gum-news", 0, 0)
+    folder = estimate.train_place(place, assets, assets / "models")
+    row = estimate.estimate_place(place, "gum-news", assets, assets / "models")
+    _, docs = read_texts("gum-news", assets)
+    found = estimate_command(folder / "model", docs)
+    assert row.expected() == pytest.approx((found.precision, found.recall, found.f1), abs=1e-3)
+    assert row.has_warning == bool(found.warnings)
+
+
+def row_of(corpus: str, texts: str, right: int, expected_right: float, size: int = 300) -> Row:
+    """100 predicted and 100 gold entities, where 80 of 100 were right on dev, as expected."""
+    dev = (100, 80, 100, 80.0, 100.0)
+    here = (100, right, 100, expected_right, 100.0)
+    return Row(corpus, size, 4, "tagger_ner", texts, 9, *here, *dev, 0.4, 0.6, 0.9)
 
 
 def test_tables_have_the_mean_errors(tmp_path: Path) -> None:
-    guess = {"expected_p": 0.5, "expected_r": 0.5, "expected_f": 0.5, "low": 0.4, "high": 0.6}
-    raw = {"raw_p": 0.7, "raw_r": 0.7, "raw_f": 0.7, "held_f": 0.8, "distance": 0.5}
-    rows = [Row("anem", 300, 4, "anem", 9, f, f, f, **guess, **raw) for f in (0.45, 0.65)]
+    rows = [row_of("anem", "anem", right, 80.0) for right in (75, 95)]
+    rows.append(row_of("conll-es", "masakhaner-hau", 40, 60.0))
     add_rows(tmp_path / estimate.RESULTS, rows)
     assert read_rows(tmp_path / estimate.RESULTS) == rows
-    summary, each = render_estimate(tmp_path).split("\n\n")
-    cells = "| 2 | 10.0 (−5.0) | 10.0 (−5.0) | 10.0 (−5.0) | 15.0 (+15.0) | 25.0 (+25.0) |"
-    assert f"| own test set, 300 sentences {cells} 1 of 2 | 2 of 2 |" in summary
-    assert "50.0 / 65.0" in each
+    by_kind, by_warning, chosen, each = render_estimate(tmp_path).split("\n\n")
+    own = (
+        "| 2 | 10.0 (−5.0) | 10.0 (−5.0) | 10.0 (−5.0) | 10.0 (−5.0) | 10.0 (−5.0) | 10.0 (−5.0) |"
+    )
+    assert f"| own test set, 300 sentences {own} 10.0 (+5.0) | 0 of 2 | 0 of 2 |" in by_kind
+    cells = " | 20.0 (+20.0) | 20.0 (+20.0) | 50.0 (+50.0) | 1 of 1 | 1 of 1 |"
+    (other,) = (line for line in by_kind.splitlines() if "another language and source" in line)
+    assert other.endswith(cells)
+    assert "| warning: another kind of texts | 1 |" in by_warning
+    assert "80.0 / 75.0" in each and "| anem |" in chosen
     assert draw_estimate(tmp_path) == draw_estimate(tmp_path)
+
+
+def test_the_extent_is_chosen_on_other_families() -> None:
+    rows = [row_of("conll-es", "x", 40, 60.0), row_of("conll-nl", "x", 40, 60.0)]
+    chosen = choose_extents([*rows, row_of("anem", "x", 60, 60.0)])
+    assert chosen["conll"] == 0 and chosen["anem"] > 0
 
 
 def test_annotation_goes_in_rounds(assets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
