@@ -13,6 +13,7 @@ from statistics import fmean
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import numpy
 from spacy.language import Language
 from spacy.tokens import Doc
 from wasabi import msg
@@ -81,8 +82,8 @@ def simulate(corpus: str, how: str, seed: int, assets: Path) -> list[Round]:
 def _train(corpus: str, docs: Sequence[Doc], number: int) -> Language:
     """Train on four fifths, the first round's too in each round, and calibrate on the rest."""
     dev, train = docs[::5], [doc for i, doc in enumerate(docs) if i % 5]
-    settings = {"max_steps": STEPS, "eval_frequency": 100}
-    nlp = train_pipeline(language_of(corpus), {"train": train, "dev": dev}, **settings)
+    split = {"train": train, "dev": dev}
+    nlp = train_pipeline(language_of(corpus), split, max_steps=STEPS, eval_frequency=100)
     try:
         calibrate(nlp, dev)
     except ValueError as error:
@@ -104,12 +105,35 @@ def run_all(assets: Path, results: Path, minutes: float) -> int:
     return number
 
 
+# What annotating may cost.
+COSTS = ("sentences", "tokens", "entities")
+
+
+def gain_of(rows: Sequence[Round], corpus: str, seed: int, cost: str) -> float:
+    """Return the mean F1 of chosen less that of random texts, where both cost the same.
+
+    cost (str): One of `COSTS`. Between rounds, F1 is interpolated.
+    """
+    curves = [
+        sorted(
+            (getattr(row, cost), row.f)
+            for row in rows
+            if (row.corpus, row.how, row.seed) == (corpus, how, seed)
+        )
+        for how in HOW
+    ]
+    costs = numpy.linspace(curves[0][0][0], min(curve[-1][0] for curve in curves), 101)[1:]
+    chosen, random = (numpy.array(curve).T for curve in curves)
+    gains = numpy.interp(costs, chosen[0], chosen[1]) - numpy.interp(costs, random[0], random[1])
+    return float(gains.mean())
+
+
 def render_annotate(results: Path) -> str:
-    """Make a table of F1 after each round: the mean over seeds, and tokens in the last round."""
+    """Make tables of F1 after each round, and of what the choice gains for the same cost."""
     rows = read_rows(results / RESULTS, Round)
     heads = ["corpus", "texts", "seeds", *(f"{START + EACH * n}" for n in range(ROUNDS + 1))]
-    lines = [f"| {' | '.join([*heads, 'tokens at the end'])} |"]
-    lines.append("| --- | --- |" + " --: |" * (len(heads) - 1))
+    lines = [f"| {' | '.join([*heads, 'tokens at the end', 'entities'])} |"]
+    lines.append("| --- | --- |" + " --: |" * len(heads))
     for corpus, how in product(CORPORA, HOW):
         of_rounds = [
             [row for row in rows if (row.corpus, row.how, row.round) == (corpus, how, n)]
@@ -117,24 +141,44 @@ def render_annotate(results: Path) -> str:
         ]
         if not all(of_rounds):
             continue
-        means = [f"{100 * fmean(row.f for row in of_round):.1f}" for of_round in of_rounds]
-        tokens = f"{fmean(row.tokens for row in of_rounds[-1]):,.0f}"
-        lines.append(f"| {' | '.join([corpus, how, str(len(of_rounds[0])), *means, tokens])} |")
-    return "\n".join(lines)
+        cells = [corpus, how, str(len(of_rounds[0]))]
+        cells += [f"{100 * fmean(row.f for row in of_round):.1f}" for of_round in of_rounds]
+        cells += [f"{fmean(getattr(row, x) for row in of_rounds[-1]):,.0f}" for x in COSTS[1:]]
+        lines.append(f"| {' | '.join(cells)} |")
+    gains = ["| corpus | for the same sentences | tokens | entities |", "| --- | --: | --: | --: |"]
+    for corpus in CORPORA:
+        seeds = sorted({row.seed for row in rows if row.corpus == corpus})
+        cells = []
+        for cost in COSTS if seeds else ():
+            points = [100 * gain_of(rows, corpus, seed, cost) for seed in seeds]
+            mean, low, high = (f"{x:+.1f}" for x in (fmean(points), min(points), max(points)))
+            cells.append(f"{mean} ({low} to {high})".replace("-", "−"))
+        if cells:
+            gains.append(f"| {corpus} | {' | '.join(cells)} |")
+    return "\n\n".join("\n".join(part) for part in (lines, gains))
 
 
 def draw_annotate(results: Path) -> bytes:
-    """Draw F1 by the number of sentences, a panel for each corpus, and return the SVG."""
+    """Draw F1 by the number of sentences and tokens, a column for each corpus: an SVG."""
     rows = read_rows(results / RESULTS, Round)
-    with new_figure(2.4) as figure:
-        panels: Sequence[Axes] = figure.subplots(1, len(CORPORA), squeeze=False)[0]
-        for axes, corpus in zip(panels, CORPORA, strict=True):
+    with new_figure(4.2) as figure:
+        panels = figure.subplots(2, len(CORPORA), squeeze=False)
+        for (line, cost), (column, corpus) in product(enumerate(COSTS[:2]), enumerate(CORPORA)):
+            axes: Axes = panels[line, column]
             for how, color in zip(HOW, ("C0", "0.6"), strict=True):
                 some = [row for row in rows if (row.corpus, row.how) == (corpus, how)]
-                sizes = sorted({row.sentences for row in some})
-                means = [fmean(100 * row.f for row in some if row.sentences == n) for n in sizes]
-                axes.plot(sizes, means, color=color, marker="o", markersize=3, label=how)
-            axes.set(title=corpus, xlabel="sentences")
-        panels[0].set_ylabel("F1 on test")
-        panels[0].legend()
+                rounds = [[r for r in some if r.round == n] for n in range(ROUNDS + 1)]
+                points = [
+                    (fmean(getattr(r, cost) for r in of_round), fmean(100 * r.f for r in of_round))
+                    for of_round in rounds
+                    if of_round
+                ]
+                if points:
+                    axes.plot(
+                        *zip(*points, strict=True), color=color, marker="o", markersize=3, label=how
+                    )
+            axes.set(xlabel=cost, title=corpus if line == 0 else "")
+        for axes in panels[:, 0]:
+            axes.set_ylabel("F1 on test")
+        panels[0, 0].legend()
         return as_svg(figure)

@@ -47,6 +47,7 @@ from spacy_multihash.ner.estimate import (
     estimate_of,
     labels_of,
 )
+from spacy_multihash.training.settings import Pipeline
 
 SMALL = ("wnut17", "anem", "gum", "masakhaner-hau", "masakhaner-swa")
 LARGE = ("conll-es", "conll-nl-sentences", "turku-one", "archaeo")
@@ -124,7 +125,7 @@ def train_place(place: Place, assets: Path, models: Path) -> Path:
     if place.size:
         docs = cut_place(docs, place.size, place.place)
     split = split_place(docs, "regions").docs
-    pipeline = "ner" if place.recognizer == "tagger_ner" else "batch_ner"
+    pipeline: Pipeline = "ner" if place.recognizer == "tagger_ner" else "batch_ner"
     nlp = train_pipeline(language_of(place.corpus), split, pipeline)
     with replacing_folder(folder) as new:
         write_corpora(new / "corpus", {name: DocBin(docs=docs) for name, docs in split.items()})
@@ -235,7 +236,7 @@ def estimate_place(place: Place, texts: str, assets: Path, models: Path) -> Row:
     here, counted = count_on_gold(nlp, examples_for(nlp, docs), labels)
     nlp.meta[KEY] = {"component": find_recognizer(nlp), **on_dev._asdict()}
     low, high = estimate_of(nlp, counted).overall.intervals.get("f1", (0.0, 0.0))
-    values = (*here, *on_dev, low, high, held_f)
+    values: list[Any] = [*here, *on_dev, low, high, held_f]
     return Row(*place, texts, len(docs), *(round(value, 4) for value in values))
 
 

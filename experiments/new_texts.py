@@ -173,8 +173,8 @@ def train_pipeline(
         folder = Path(name)
         write_corpora(folder, {key: DocBin(docs=split[key]) for key in ("train", "dev")})
         paths = {key: folder / f"{key}.spacy" for key in ("train", "dev")}
-        chosen_by = paths if pipeline == "ner" else {}
-        config = init_config(pipeline, lang, **chosen_by).config
+        corpora = paths if pipeline == "ner" else dict.fromkeys(paths)
+        config = init_config(pipeline, lang, train=corpora["train"], dev=corpora["dev"]).config
         config["paths"].update({key: str(path) for key, path in paths.items()})
         config["training"].update(training)
         train(config, folder / "model")

@@ -248,7 +248,7 @@ class OnGold(NamedTuple):
     def fall(self, counts: numpy.ndarray) -> numpy.ndarray:
         """Return by how much the log-odds of the mean probability are lower than on dev, or 0.
 
-        counts (..., 4): Of the texts. Few entities on dev count less.
+        counts (..., 2 or more): Predicted and right entities. Few entities on dev count less.
         """
         fall = _log_odds(numpy.array(self.expected_right), numpy.array(self.predicted))
         fall = fall - _log_odds(counts[..., _RIGHT], counts[..., _PREDICTED])
@@ -334,11 +334,11 @@ def read_texts(nlp: Language, texts: Texts) -> Iterator[Doc]:
     return (bare(text) if isinstance(text, Doc) else nlp.make_doc(text) for text in texts)
 
 
-def saved_by_calibration(nlp: Language) -> OnGold:
-    """Return what `calibrate` saved, or nothing."""
+def saved_by_calibration(nlp: Language) -> Optional[OnGold]:
+    """Return what `calibrate` saved of dev, None if it didn't."""
     saved: dict[str, Any] = nlp.meta.get(KEY, {})
     known = saved.get("component") in nlp.pipe_names and saved.keys() >= set(OnGold._fields)
-    return OnGold(*(saved[name] for name in OnGold._fields)) if known else OnGold()
+    return OnGold(*(saved[name] for name in OnGold._fields)) if known else None
 
 
 def estimate_of(nlp: Language, counted: Counted) -> Estimate:
@@ -347,15 +347,15 @@ def estimate_of(nlp: Language, counted: Counted) -> Estimate:
     number = len(of_texts)
     if not number:
         raise ValueError("There are no texts to estimate scores on. Give at least one.")
-    dev = saved_by_calibration(nlp)
+    dev = saved_by_calibration(nlp) or OnGold()
     everything = of_texts.sum(axis=1, keepdims=True)
     counts = numpy.concatenate([everything, of_texts], axis=1)  # (D, 1 + K, 4)
     samples = _sample(counts, dev)
     totals = counts.sum(axis=0)
     columns = zip(*corrected(totals, dev.fall(totals[0]), dev.log_missed), strict=True)
-    of_labels = [_expected(*column, samples[:, row]) for row, column in enumerate(columns)]
+    of_labels = [_expected(column, samples[:, row]) for row, column in enumerate(columns)]
     return Estimate(
-        warnings=[*_warnings(dev, counted)],
+        warnings=[*_warnings(nlp, counted)],
         texts=number,
         tokens=counted.tokens,
         confidence=counted.confidence,
@@ -367,10 +367,10 @@ def estimate_of(nlp: Language, counted: Counted) -> Estimate:
 
 def expected_scores(nlp: Language, predicted: int, right: float, true: float) -> Expected:
     """Return the expected scores for sums over texts, as `estimate` does, without intervals."""
-    dev = saved_by_calibration(nlp)
+    dev = saved_by_calibration(nlp) or OnGold()
     counts = numpy.array([predicted, right, true, 0.0])
     columns = corrected(counts, dev.fall(counts), dev.log_missed)
-    return _expected(*columns, numpy.zeros((0, 3)))
+    return _expected(columns, numpy.zeros((0, 3)))
 
 
 def corrected(
@@ -424,9 +424,8 @@ def _scores(
         return right / predicted, right / true, 2 * right / (predicted + true)
 
 
-def _expected(
-    predicted: numpy.ndarray, right: numpy.ndarray, true: numpy.ndarray, samples: numpy.ndarray
-) -> Expected:
+def _expected(counts: tuple[numpy.ndarray, ...], samples: numpy.ndarray) -> Expected:
+    predicted, right, true = counts
     scores = dict(zip(_SCORES, _scores(predicted, right, true), strict=True))
     intervals = {}
     for column, name in enumerate(_SCORES):
@@ -494,7 +493,7 @@ def next_texts(
     labels_of(nlp)
     docs = progress(read_texts(nlp, texts), desc="Predicting", unit=" texts")
     some: dict[str, Candidate] = {}
-    factor = math.exp(saved_by_calibration(nlp).log_missed)
+    factor = math.exp((saved_by_calibration(nlp) or OnGold()).log_missed)
     with asking_probabilities(nlp, candidates_above=UNSURE):
         for doc in nlp.pipe(docs):
             noted = notes_of(doc)
@@ -548,11 +547,13 @@ def records(chosen: Iterable[Candidate], tool: Tool) -> Iterator[dict[str, Any]]
 # Whether it can be trusted
 
 
-def _warnings(dev: OnGold, counted: Counted) -> Iterator[str]:
-    predicted, right, true = counted.sums()
-    if max(predicted, true) < FEWEST:
-        yield f"The texts have too few entities to tell: {true:.0f} are expected. Give more texts."
-    if dev.confidence is None:
+def doubts(nlp: Language, predicted: int, right: float) -> Iterator[str]:
+    """Yield why an estimate may be wrong, by what calibration saved.
+
+    predicted (int), right (float): Predicted entities, and how many are expected to be right.
+    """
+    dev = saved_by_calibration(nlp)
+    if dev is None:
         yield (
             "The pipeline doesn't say how well it's calibrated. Most models are too sure, and then "
             "the estimate is too high. Calibrate it on dev first:\n"
@@ -563,13 +564,20 @@ def _warnings(dev: OnGold, counted: Counted) -> Iterator[str]:
             f"Don't trust this estimate: the model was calibrated on {dev.predicted} predicted "
             "entities, which are too few to tell. Annotate more texts, and calibrate on them."
         )
-    elif predicted and dev.fall(numpy.array([predicted, right, true, 0])) > FAR:
+    elif predicted and dev.fall(numpy.array([predicted, right])) > FAR:
+        sure, on_dev = (f"{p or 0:.0%} sure" for p in (right / predicted, dev.confidence))
         yield (
             "Be careful with this estimate: the texts are of another kind than dev. The model is "
-            f"{right / predicted:.0%} sure of what it predicts, on dev it was {dev.confidence:.0%} "
-            "sure. The scores are corrected for that, by a guess. Annotate some of the texts, and "
-            "evaluate."
+            f"{sure} of what it predicts, on dev it was {on_dev}. The scores are corrected for "
+            "that, by a guess. Annotate some of the texts, and evaluate."
         )
+
+
+def _warnings(nlp: Language, counted: Counted) -> Iterator[str]:
+    predicted, right, true = counted.sums()
+    if max(predicted, true) < FEWEST:
+        yield f"The texts have too few entities to tell: {true:.0f} are expected. Give more texts."
+    yield from doubts(nlp, predicted, right)
     if counted.unknown:
         yield (
             f"{counted.unknown:,} predicted entities have no probability, such as those of an "

@@ -37,6 +37,7 @@ from ..corpus.texts import write_json_lines
 from ..ner.estimate import (
     Counted,
     Expected,
+    doubts,
     expected_scores,
     labels_of,
     saved_by_calibration,
@@ -71,7 +72,7 @@ class Counts(NamedTuple):
 
     scored (int): Entities with a probability, if the pipeline is calibrated.
     right, true (float): How many of them are expected to be right, and how many entities there are,
-        predicted or not, before what calibration left over is corrected.
+        predicted or not, before anything is corrected by dev.
     """
 
     docs: int = 0
@@ -103,6 +104,7 @@ class Applied(Result):
     ignored (Mapping[str, int]): The number of files that aren't shards, by suffix.
     expected (Optional[Expected]): The expected scores of what was written now. None if the pipeline
         isn't calibrated.
+    warnings (Sequence[str]): Why these may be wrong.
     """
 
     output: Path
@@ -112,6 +114,7 @@ class Applied(Result):
     failed: Mapping[str, str]
     ignored: Mapping[str, int]
     expected: Optional[Expected] = None
+    warnings: Sequence[str] = ()
 
     def notes(self) -> Iterator[str]:
         """What was written, skipped and ignored, and what failed."""
@@ -132,9 +135,10 @@ class Applied(Result):
         if self.expected is not None and self.expected.f1 is not None:
             scores = (self.expected.precision, self.expected.recall, self.expected.f1)
             precision, recall, f1 = (f"{100 * (score or 0.0):.1f} %" for score in scores)
+            yield from self.warnings
             yield (
                 f"Expected of all entities: precision {precision}, recall {recall}, F1 {f1}. For "
-                "intervals, and to check whether texts are like dev, call estimate on some."
+                "intervals, call estimate on some of the texts."
             )
         if counts.skipped:
             yield (
@@ -310,10 +314,12 @@ def apply(
                 else:
                     counted.append(result)
     counts, expected = Counts.total(counted), None
+    warnings: list[str] = []
     if todo and saved_by_calibration(pipeline):
         expected = expected_scores(pipeline, counts.scored, counts.right, counts.true)
+        warnings += doubts(pipeline, counts.scored, counts.right)
     others = dict(sorted(ignored.items()))
-    return Applied(Path(output), len(planned), before, counts, failed, others, expected)
+    return Applied(Path(output), len(planned), before, counts, failed, others, expected, warnings)
 
 
 def is_done(shard: Shard) -> bool:

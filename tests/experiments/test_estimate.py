@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments import annotate, estimate, new_texts
-from experiments.annotate import Round, draw_annotate, render_annotate
+from experiments.annotate import Round, draw_annotate, gain_of, render_annotate
 from experiments.corpora.convert import DatasetSpec
 from experiments.estimate import (
     OTHERS,
@@ -130,4 +130,15 @@ def test_annotation_goes_in_rounds(assets: Path, monkeypatch: pytest.MonkeyPatch
     assert [row.sentences for row in rows] == [50, 70, 90, 110, 130, 150] * 2
     assert [row.tokens for row in rows] == [5 * row.sentences for row in rows]
     assert "| gum | chosen | 1 |" in render_annotate(assets)
+    assert "| gum | +0.0 (+0.0 to +0.0) |" in render_annotate(assets)
     assert draw_annotate(assets).startswith(b"<?xml")
+
+
+def test_choices_are_compared_where_they_cost_the_same() -> None:
+    rows = [
+        Round("gum", how, 0, n, 0.1 * n, 50 * n, size * n, 0)
+        for how, size in (("chosen", 200), ("random", 100))
+        for n in range(6)
+    ]
+    assert gain_of(rows, "gum", 0, "sentences") == pytest.approx(0)
+    assert gain_of(rows, "gum", 0, "tokens") == pytest.approx(-0.125, abs=0.002)

@@ -18,7 +18,7 @@ from spacy.tokens import Doc, DocBin
 
 from spacy_multihash.corpus.texts import write_json_lines
 from spacy_multihash.ner.calibration import calibrate
-from spacy_multihash.ner.estimate import KEY, estimate
+from spacy_multihash.ner.estimate import KEY, OnGold, estimate
 from spacy_multihash.scale.apply import Counts, Shard, apply, is_done
 from tests.helpers import cli, recognizers
 from tests.helpers.cluster import wait_until
@@ -37,7 +37,7 @@ NAMES = ["a/0.txt", "a/1.jsonl", "b.spacy", "c.txt", "d.txt", "e.jsonl", "f.txt"
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "tagger_ner"
     nlp = trained()
-    nlp.meta[KEY] = {"component": "tagger_ner", "log_factors": [-0.1, 0.1]}
+    nlp.meta[KEY] = {"component": "tagger_ner", **OnGold(50, 40, 60, 40.0, 70.0)._asdict()}
     nlp.to_disk(folder)
     return folder
 
@@ -181,7 +181,10 @@ def test_calibrated_pipeline_expects_scores_and_writes_nothing_else(
     nlp = calibrated_later = recognizers.trained("tagger_ner")
     calibrate(nlp, wrong_docs() * 4, tmp_path / "model")
     done = apply(tmp_path / "model", shards, tmp_path / "out", format=format)
-    whole, found = estimate(tmp_path / "model", shards).overall, done.expected
+    estimated = estimate(tmp_path / "model", shards)
+    whole, found = estimated.overall, done.expected
+    assert len(done.warnings) == 1 and done.warnings[0] in estimated.warnings
+    assert done.warnings[0] in str(done)  # dev is too small
     assert found is not None and (found.predicted, found.intervals) == (whole.predicted, {})
     assert (found.precision, found.recall) == pytest.approx((whole.precision, whole.recall))
     assert f"precision {100 * whole.precision:.1f} %" in str(done)  # type: ignore[operator]
