@@ -38,6 +38,7 @@ from spacy_multihash.corpus.evaluation import score
 from spacy_multihash.corpus.read import read_docs, write_corpora
 from spacy_multihash.ner.calibration import calibrate, find_recognizer
 from spacy_multihash.ner.estimate import (
+    EXTENT,
     FAR,
     FEW_ON_DEV,
     KEY,
@@ -201,8 +202,8 @@ class Row:
         """By how much the log-odds of the mean probability are lower than on dev."""
         return float(self._dev.fall(self._counts))
 
-    def expected(self, extent: float = 1.0) -> Scores:
-        """Return what `estimate` says, or what it'd say if it multiplied the fall by `extent`."""
+    def expected(self, extent: float = EXTENT) -> Scores:
+        """Return what `estimate` says, or what it'd say with another `EXTENT`."""
         fall = numpy.array(extent * self.fall)
         return _scores(*map(float, corrected(self._counts, fall, self._dev.log_missed)))
 
@@ -297,7 +298,7 @@ def read_rows(path: Path, kind: Any = Row) -> list[Any]:  # noqa: ANN401 (a data
 
 # The tables and the figure
 
-# By how much more the precision may fall than the probabilities, to choose from.
+# What `EXTENT` may be.
 EXTENTS = tuple(n / 4 for n in range(9))
 
 
@@ -361,7 +362,7 @@ def render_estimate(results: Path) -> str:
 
 
 def choose_extents(rows: Sequence[Row]) -> dict[str, float]:
-    """Choose the extent of the fall for each family of corpora: the best on all other families.
+    """Choose `EXTENT` for each family of corpora: the best on all other families.
 
     The best has the lowest mean error of F1, in which each family and kind of texts counts alike.
     """
@@ -423,7 +424,7 @@ def _off(gaps: Sequence[float]) -> str:
 
 
 def _chosen(chosen: Mapping[str, float]) -> str:
-    lines = ["| left out | extent chosen on the others |", "| --- | --: |"]
+    lines = ["| left out | chosen on the others |", "| --- | --: |"]
     return "\n".join([*lines, *(f"| {name} | {extent:g} |" for name, extent in chosen.items())])
 
 

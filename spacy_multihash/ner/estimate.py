@@ -12,7 +12,7 @@ If probabilities are calibrated, their sums are expected counts:
 - The small probabilities of spans that aren't predicted. They're too large in sum, by the factor on
   dev.
 - The precision on texts that the model is less sure of. Where the log-odds of the mean probability
-  fall, those of the precision fall twice as far.
+  are lower than on dev, those of the precision are lower by a multiple.
 """
 
 import math
@@ -44,8 +44,9 @@ Texts = Union[str, Path, Iterable[Union[str, Doc]]]
 KEY = "spacy_multihash_calibration"
 # Entities that count as exactly calibrated, beside those of dev.
 PRIOR = 10
-# By how much the fall of the precision varies, beside that of the probabilities, as a share of it.
-SPREAD = 0.3
+# How much further the log-odds of the precision fall, where those of the probabilities fall by 1,
+# and how much that varies, as a share.
+EXTENT, SPREAD = 1.25, 0.3
 # The fall of the probabilities' log-odds from which texts are of another kind than dev, and the
 # predicted entities that dev needs.
 FAR, FEW_ON_DEV = 0.5, 20
@@ -352,7 +353,7 @@ def estimate_of(nlp: Language, counted: Counted) -> Estimate:
     counts = numpy.concatenate([everything, of_texts], axis=1)  # (D, 1 + K, 4)
     samples = _sample(counts, dev)
     totals = counts.sum(axis=0)
-    columns = zip(*corrected(totals, dev.fall(totals[0]), dev.log_missed), strict=True)
+    columns = zip(*corrected(totals, EXTENT * dev.fall(totals[0]), dev.log_missed), strict=True)
     of_labels = [_expected(column, samples[:, row]) for row, column in enumerate(columns)]
     return Estimate(
         warnings=[*_warnings(nlp, counted)],
@@ -369,7 +370,7 @@ def expected_scores(nlp: Language, predicted: int, right: float, true: float) ->
     """Return the expected scores for sums over texts, as `estimate` does, without intervals."""
     dev = saved_by_calibration(nlp) or OnGold()
     counts = numpy.array([predicted, right, true, 0.0])
-    columns = corrected(counts, dev.fall(counts), dev.log_missed)
+    columns = corrected(counts, EXTENT * dev.fall(counts), dev.log_missed)
     return _expected(columns, numpy.zeros((0, 3)))
 
 
@@ -405,8 +406,8 @@ def _sample(counts: numpy.ndarray, dev: OnGold) -> numpy.ndarray:
             for weights in rng.multinomial(number, numpy.full(number, 1 / number), size=_SAMPLES)
         ]
     )
-    precision, extent, missing = rng.standard_normal((3, _SAMPLES))
-    fall = dev.fall(drawn[:, 0]) * (1 + SPREAD * extent) + dev.spreads[0] * precision
+    precision, varied, missing = rng.standard_normal((3, _SAMPLES))
+    fall = EXTENT * dev.fall(drawn[:, 0]) * (1 + SPREAD * varied) + dev.spreads[0] * precision
     log_missed = dev.log_missed + dev.spreads[1] * missing
     predicted, right, true = corrected(drawn, fall[:, None], log_missed[:, None])
     chance = rng.standard_normal((2, _SAMPLES, rows))
