@@ -9,21 +9,31 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import MISSING, fields
 from functools import partial, wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn, Optional, TypeVar, cast, get_type_hints
+from typing import (
+    Any,
+    NoReturn,
+    Optional,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import srsly
 import typer
 from spacy.cli import _util as spacy_cli
 from tqdm import tqdm
+from typer.models import OptionInfo
 from wasabi import Printer
 from wasabi.util import wrap
 
-from ..common.files import write_bytes
-from ..common.outputs import check_apart
+from ..common.files import standard_stream, write_bytes
+from ..common.outputs import check_apart, check_file_output, paths_in
 from ..common.progress import Progress
 from ..common.result import Result
 
@@ -37,6 +47,8 @@ GPU_ID = typer.Option(-1, "--gpu-id", "-g", help="GPU, or -1 for CPU")
 NAME = typer.Option(
     None, help="New name of the pipeline. Default: the former name, and what was done to it"
 )
+PAGE = typer.Option(None, help="HTML page to write")
+FORCE_PAGE = typer.Option(False, "--force", "-f", help="Replace the page if it exists")
 AS_JSON = typer.Option(False, "--json", help="Print JSON instead of tables")
 WORKERS = typer.Option(
     None,
@@ -70,15 +82,11 @@ class Messages(Printer):
                 typer.echo(line if line.startswith("    ") else wrap(line, indent=0))
         sys.exit(1)
 
-    def warn(self, title: str = "", text: str = "", *, err: bool = False, **settings: Any) -> None:  # type: ignore[override]  # noqa: ANN401
-        """Print a warning, on stderr if stdout has to be JSON."""
-        with redirect_stdout(sys.stderr if err else sys.stdout):
-            super().warn(title, text)
-
-    def command(self, intro: str, command: str) -> None:
-        """Print a command to copy, on a line of its own that isn't wrapped."""
+    def commands(self, intro: str, *commands: str) -> None:
+        """Print commands to copy, each on a line of its own that isn't wrapped."""
         self.text(intro)
-        typer.echo(f"    {command}")
+        for command in commands:
+            typer.echo(f"    {command}")
 
 
 msg = Messages()
@@ -97,7 +105,12 @@ def failing(title: str) -> Iterator[None]:
 
 
 Names = Mapping[str, Sequence[str]]
+Settings = Mapping[str, Mapping[str, Any]]
 _NONE: Names = MappingProxyType({})
+# Parameters that a command line can't give.
+_PYTHONS = ("loads", "overrides", "progress", "settings")
+_SHORT = {"code": "-c", "force": "-f", "lang": "-l", "width": "-w"}
+REPLACE = {"help": "Replace OUTPUT if it exists"}
 
 
 def command(title: str, *, needs: Names = _NONE, excludes: Names = _NONE) -> Callable[[F], F]:
@@ -136,38 +149,131 @@ def command(title: str, *, needs: Names = _NONE, excludes: Names = _NONE) -> Cal
     return decorate
 
 
-def with_options(options: type) -> Callable[[F], F]:
-    """Give a command an option for each field of a dataclass, in the place of `**options`.
+def command_of(
+    function: Callable[..., Result],
+    title: str,
+    arguments: str,
+    *,
+    written: Mapping[str, str] = MappingProxyType({}),
+    settings: Settings = MappingProxyType({}),
+    page: bool = False,
+    needs: Names = _NONE,
+) -> Callable[..., None]:
+    """Make the command of a public function: it calls the function, and prints the result.
 
-    The docstring of the dataclass describes them, as in "name (type): What it does.". A field whose
-    metadata say `{"option": False}` has none.
+    The signature and the docstring of the function give the options and the help. An error of the
+    function is the command's, and its exit code is 1 as well if the result has `failed` parts.
+
+    title (str): As in `command`.
+    arguments (str): The parameters that are arguments and not options. `nlp` is MODEL.
+    written (Mapping[str, str]): What is written, by its parameter.
+    settings (Settings): Settings of typer, by their parameter, such as another help.
+    page (bool): Whether --output is for the page of the result.
+    needs (Names): As in `command`.
     """
-    described = r"^(\w+) \(.*?\): (.*?)(?=^\w|^$)"
-    about = dict(re.findall(described, inspect.getdoc(options) or "", re.M | re.S))
-    types, parameters = get_type_hints(options), list[inspect.Parameter]()
-    for setting in fields(options):
-        if setting.metadata.get("option", True):
-            name = setting.name
-            flags = [f"--{name.replace('_', '-')}", *setting.metadata.get("names", ())]
-            default = ... if setting.default is MISSING else setting.default
-            text = " ".join(about[name].split()).rstrip(".")
-            option = typer.Option(default, *([] if default is True else flags), help=text)
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(inspect.Parameter(name, kind, default=option, annotation=types[name]))
+    taken, text = inspect.signature(function).parameters, describe(function)[0]
+    shown = [*parameters_of(function, arguments.split(), settings), _parameter("as_json", AS_JSON)]
+    if page:
+        shown += [_parameter("output", PAGE), _parameter("force", FORCE_PAGE)]
+        needs = {**needs, "force": ["output"]}
+    if "code" not in taken:
+        shown.append(_parameter("code", CODE))
+
+    def run(ctx: typer.Context, **given: Any) -> None:  # noqa: ANN401
+        as_json, output, paths = given.pop("as_json"), None, dict(given)
+        if page:
+            output, force = given.pop("output"), given.pop("force")
+            check_file_output(output, "--output", *paths_in(*given.values()), force=force)
+        ways = {"progress": lambda: PROGRESS, "overrides": lambda: parse_overrides(ctx)}
+        given |= {name: make() for name, make in ways.items() if name in taken}
+        if "model" in given:
+            given["nlp"] = given.pop("model")
+        done = function(**{name: value for name, value in given.items() if name in taken})
+        outputs = {what: paths[name] for name, what in written.items() if paths[name] is not None}
+        if not any(standard_stream(path) is not None for path in outputs.values()):
+            show(done, as_json=as_json, page=output)
+            for what, path in outputs.items():
+                wrote(what, path, as_json=as_json)
+        if getattr(done, "failed", None):
+            sys.exit(1)
+
+    context = _parameter("ctx", inspect.Parameter.empty, typer.Context)
+    signature = inspect.Signature(sorted([context, *shown], key=lambda each: each.kind))
+    run.__signature__, run.__doc__ = signature, text  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+    return command(title, needs=needs)(run)
+
+
+def with_options(options: type) -> Callable[[F], F]:
+    """Give a command an option for each field of a dataclass, in the place of `**options`."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
-        own = [
-            parameter
-            for parameter in signature.parameters.values()
-            if parameter.kind != inspect.Parameter.VAR_KEYWORD
-        ]
-        function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*own, *parameters]
-        )
+        own = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
+        parameters = [*own, *parameters_of(options)]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 
     return decorate
+
+
+def parameters_of(
+    described: Callable, arguments: Sequence[str] = (), settings: Settings = MappingProxyType({})
+) -> list[inspect.Parameter]:
+    """Make the arguments and options of a command from a function or a dataclass."""
+    hints, about, parameters = get_type_hints(described), describe(described)[1], []
+    for name, parameter in inspect.signature(described).parameters.items():
+        if name in _PYTHONS:
+            continue
+        if name == "nlp":
+            parameters.append(_parameter("model", MODEL, str))
+            continue
+        kind, default = _type_of(hints[name]), parameter.default
+        default = [] if get_origin(kind) is list and default is None else default
+        text = CODE.help if name == "code" else about.get(name)
+        given = {"help": text, **settings.get(name, {})}
+        if name in arguments:
+            info = typer.Argument(..., **given)
+            kind = kind if get_origin(kind) is not Union else get_args(kind)[0]
+        else:
+            flags = [f"--{name.replace('_', '-')}", *filter(None, [_SHORT.get(name)])]
+            default = ... if default is inspect.Parameter.empty else default
+            info = typer.Option(default, *([] if default is True else flags), **given)
+        parameters.append(_parameter(name, info, kind))
+    return parameters
+
+
+def _parameter(name: str, default: Any, kind: Any = None) -> inspect.Parameter:  # noqa: ANN401
+    is_option = isinstance(default, OptionInfo)
+    where = inspect.Parameter.KEYWORD_ONLY if is_option else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind = kind or {"as_json": bool, "force": bool}.get(name, Optional[Path])
+    return inspect.Parameter(name, where, default=default, annotation=kind)
+
+
+def _type_of(hint: Any) -> Any:  # noqa: ANN401
+    """Return what the command line gives for a type: a path if it may be one."""
+    kinds = get_args(hint) if get_origin(hint) is Union else (hint,)
+    if any(get_origin(kind) is Sequence for kind in kinds) and Path not in kinds:
+        return list[str]
+    kind = Path if Path in kinds else kinds[0]
+    return Optional[kind] if type(None) in kinds else kind
+
+
+def describe(described: Callable) -> tuple[str, dict[str, str]]:
+    """Return what a docstring says before its arguments, without the example, and of each one.
+
+    "None: the default" becomes "Default: the default", and `output` the name of the argument.
+    """
+    one = "|".join(inspect.signature(described).parameters)
+    pattern = rf"^((?:(?:{one}), )*(?:{one}))(?: \([^\n]+\))?: "
+    before, *entries = re.split(pattern, inspect.getdoc(described) or "", flags=re.M)
+    about = dict[str, str]()
+    for names, entry in zip(entries[::2], entries[1::2], strict=True):
+        text = " ".join(entry.partition("\n\n")[0].split()).rstrip(".")
+        about |= dict.fromkeys(names.split(", "), text.replace("None: ", "Default: "))
+    paragraphs = [each for each in before.strip().split("\n\n") if not each.startswith("    ")]
+    clean = partial(re.sub, f"`({one})`", lambda match: match[1].upper())
+    return clean("\n\n".join(paragraphs)), {name: clean(text) for name, text in about.items()}
 
 
 def check_options(ctx: typer.Context, needs: Names, excludes: Names) -> None:
@@ -201,31 +307,19 @@ def show(
     """
     if page is not None:
         write_bytes(page, (html or result.page()).encode())
-    if as_json:
-        print_json(result.to_json())
-    else:
-        with failing("Cannot write to standard output"):
-            write(f"\n{result}\n")
+    text = srsly.json_dumps(result.to_json(), indent=2) if as_json else f"\n{result}\n"
+    with failing("Cannot write to standard output"):
+        # Letters that the terminal lacks are escaped. typer.echo would print UTF-8 instead.
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
     if page is not None:
         wrote("the page", page, as_json=as_json)
-
-
-def write(text: str) -> None:
-    """Print text, with letters escaped that the terminal lacks. typer.echo prints UTF-8 instead."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 def wrote(what: str, path: Path, *, as_json: bool = False) -> None:
     """Say what was written. It goes to stderr if stdout has to be JSON."""
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         msg.good(f"Wrote {what} to {path}")
-
-
-def print_json(value: Any) -> None:  # noqa: ANN401 (any JSON)
-    """Print JSON."""
-    with failing("Cannot write to standard output"):
-        typer.echo(srsly.json_dumps(value, indent=2))
 
 
 def import_code(path: Optional[Path]) -> None:

@@ -73,6 +73,4 @@ def fit_cli(
     if fitted.wheel is not None:
         msg.good(f"Built {fitted.wheel}")
     msg.good(f"Wrote {output / 'report.html'}, and the pipeline to {output / 'model'}")
-    msg.text("Go on with:")
-    for shown in fitted.next_commands().values():
-        typer.echo(f"    {shown}")
+    msg.commands("Go on with:", *fitted.next_commands().values())

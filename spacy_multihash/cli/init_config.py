@@ -64,4 +64,4 @@ def init_config_cli(
     missing = [
         arg for name in paths if not paths[name] for arg in (f"--paths.{name}", f"{name}.spacy")
     ]
-    msg.command("Train with:", spacy_command("train", output, "--output", "training", *missing))
+    msg.commands("Train with:", spacy_command("train", output, "--output", "training", *missing))

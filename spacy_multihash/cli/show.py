@@ -9,7 +9,7 @@ import typer
 from ..common.lines import Account, read_lines
 from ..common.outputs import check_file_output, path_argument
 from ..inspection.show import show as show_entities
-from ._util import AS_JSON, CODE, MODEL, command, show
+from ._util import AS_JSON, CODE, FORCE_PAGE, MODEL, PAGE, command, show
 
 STDIN = "-"
 TEXT = typer.Argument(None, help="The text, or - for standard input")
@@ -21,12 +21,12 @@ def show_cli(
     model: str = MODEL,
     text: Optional[str] = TEXT,
     file: Optional[Path] = FILE,
-    output: Optional[Path] = typer.Option(None, help="HTML page to write"),
+    output: Optional[Path] = PAGE,
     threshold: Optional[float] = typer.Option(
         None, min=0, max=1, help="Leave out entities that are less probable"
     ),
     as_json: bool = AS_JSON,
-    force: bool = typer.Option(False, "--force", "-f", help="Replace the page if it exists"),
+    force: bool = FORCE_PAGE,
     code: Optional[Path] = CODE,
 ) -> None:
     """Show the entities that a pipeline predicts in a text, with their probabilities.

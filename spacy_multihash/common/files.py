@@ -63,16 +63,20 @@ def staging(target: Path) -> Iterator[Path]:
             yield Path(folder)
 
 
-def check_staging(target: Path) -> None:
-    """Check that the hidden folder for a target can be made. Raises OSError with the path.
+def check_writable(target: Path, name: str) -> None:
+    """Check that `staging` can make its hidden folder, before the work whose result it's for.
 
-    The work comes between this and `staging`, in which its result would be lost.
+    name (str): The option or argument, for the message.
+
+    Raises ValueError, or OSError with the path.
     """
     if os.path.ismount(target):
         raise OSError(
             errno.EBUSY, "a mount point can't be replaced, give a folder in it", str(target)
         )
     folder = next(folder for folder in target.parents if folder.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(f"{name} can't be written: {folder} isn't a writable folder.")
     with naming(target), TemporaryDirectory(prefix=f".{target.name}.", suffix=FORMER, dir=folder):
         pass
 

@@ -22,7 +22,7 @@ from spacy.util import (
 )
 from thinc.api import Config, ConfigValidationError, Model
 
-from .files import UnreadableFile, being_read, reading, recover
+from .files import UnreadableFile, reading, recover
 
 
 def source_path(source: Union[str, Path]) -> Path:
@@ -111,36 +111,26 @@ def loaded(nlp: Union[Language, str, Path]) -> Language:
 
 @contextmanager
 def loading(what: str, name: Union[str, Path], missing: str) -> Iterator[None]:
-    """Raise all errors but ImportError as ValueErrors that say what is loaded.
-
-    spaCy's errors about damaged files name neither the file nor the pipeline.
+    """Raise the errors of `reading`, and ValueErrors for a missing file or registered function.
 
     missing (str): What to say of a missing file, before spaCy's own message.
     """
     try:
-        yield
-    except (ImportError, UnreadableFile):
-        raise
-    except OSError as error:
-        if error.errno not in (None, errno.ENOENT):  # such as a missing permission
-            place = error.filename or being_read(error, name)
-            raise OSError(error.errno, error.strerror, str(place)) from error
-        is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
-        offer = f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
-        raise ValueError(f"{missing} {error}{offer}") from error
-    except Exception as error:  # whatever a damaged file makes spaCy, srsly or numpy raise
+        with reading(name):
+            yield
+    except (OSError, UnreadableFile) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if isinstance(cause, OSError) and cause.errno in (None, errno.ENOENT):
+            is_spacys = re.fullmatch("[a-z]{2,3}_(core|dep|ent)_[a-z]+_(sm|md|lg|trf)", str(name))
+            offer = f"\nspaCy offers it:\n    python -m spacy download {name}" if is_spacys else ""
+            raise ValueError(f"{missing} {cause}{offer}") from error
         unknown = re.search(r"\[E893\] Could not find function '(.+?)'", str(error))
         if unknown:
             raise ValueError(
                 f"{what[0].upper()}{what[1:]} needs {unknown[1]}, which isn't registered. If it's "
                 "in a Python file of yours, give --code FILE; otherwise install its package."
             ) from error
-        file_ = being_read(error, Path(name))
-        where = what if file_ == Path(name) else f"{what}: {file_}"
-        raise UnreadableFile(
-            f"Cannot load {where} ({type(error).__name__}: {str(error).strip()}). If a file of it "
-            "is damaged, copy or make it again."
-        ) from error
+        raise
 
 
 @contextmanager

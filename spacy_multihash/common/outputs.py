@@ -8,7 +8,7 @@ from typing import Optional, Union
 
 from spacy.language import Language
 
-from .files import check_staging, recover, replacing_folder, standard_stream
+from .files import check_writable, recover, replacing_folder, standard_stream
 from .load import source_path
 
 _LICENSES = ("LICENSE", "LICENSES_SOURCES")
@@ -41,8 +41,7 @@ def check_file_output(
         raise ValueError(
             f"{path} exists. Give another {name}, or set force (--force) to replace it."
         )
-    check_writable(target.parent, name)
-    check_staging(target)
+    check_writable(target, name)
 
 
 def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool) -> None:
@@ -62,8 +61,7 @@ def check_folder_output(path: Path, *inputs: Union[str, Path, None], force: bool
                 f"{path} is neither a pipeline nor a vocab, and force replaces nothing else. "
                 "Give another OUTPUT."
             )
-    check_writable(path.resolve().parent, "OUTPUT")
-    check_staging(path.resolve())
+    check_writable(path.resolve(), "OUTPUT")
 
 
 def check_apart(output: Path, *inputs: Union[str, Path, None]) -> None:
@@ -75,13 +73,6 @@ def check_apart(output: Path, *inputs: Union[str, Path, None]) -> None:
                 f"OUTPUT at {target} and {source}, which is read, may not contain each other. Give "
                 "another OUTPUT."
             )
-
-
-def check_writable(path: Path, name: str) -> None:
-    """Check that a folder is writable, or its nearest parent if it doesn't exist."""
-    folder = next(folder for folder in (path, *path.parents) if folder.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise ValueError(f"{name} can't be written: {folder} isn't a writable folder.")
 
 
 def paths_in(*sources: object) -> list[Union[str, Path]]:

@@ -121,9 +121,13 @@ def inspect_tables(
     *,
     progress: Progress = no_progress,
 ) -> InspectedTables:
-    """Describe the tables of all embeddings, ours and spaCy's, and how a corpus fills them.
+    """Show the size of a pipeline's embedding tables, and how full they are.
 
         print(inspect_tables("training/model-best", "corpus/train.spacy"))
+
+    With a corpus, you see how its distinct values fill each table: the load factor (values times
+    hashes, divided by rows), and the values that share all their rows with another value. The page
+    draws both.
 
     nlp (Union[Language, str, Path]): The pipeline.
     data (Union[str, Path, Iterable[Doc], None]): The corpus: a file, a folder of shards, or docs.

@@ -340,16 +340,14 @@ def calibrate(
     plot: Union[str, Path, None] = None,
     force: bool = False,
 ) -> Calibration:
-    """Correct a recognizer's probabilities, and measure how far they were off.
+    """Correct a recognizer's probabilities.
 
         print(calibrate("training/model-best", "dev.spacy", "calibrated"))
 
     Of all entities with a probability of 0.8, about 80 % should be right. The temperature with the
-    lowest log loss on a corpus is set in the pipeline and its config. The entities stay the same,
-    except with a threshold. Take a dev corpus, and not the training or test
-    corpus. The pipeline then puts the probabilities into doc.spans["entities"], unless it has
-    another spans_key. The true and the expected numbers of entities on dev are saved in nlp.meta,
-    for `estimate`.
+    lowest log loss on a dev corpus is set in the pipeline and its config. Don't use the training or
+    test corpus. The entities stay the same, except with a threshold, and doc.spans["entities"] has
+    them with their probabilities, unless the pipeline has another spans_key.
 
     nlp (Union[Language, str, Path]): A pipeline, which changes in place, or a package's name, or a
         path.
@@ -359,6 +357,8 @@ def calibrate(
     bins (int): Number of ranges of probability, at least 2.
     plot (Union[str, Path, None]): PNG file to draw a reliability diagram to. Needs matplotlib.
     force (bool): Whether to replace a pipeline at `output`, and a file at `plot`.
+
+    The true and the expected numbers of entities on dev are saved in nlp.meta, for `estimate`.
 
     Raises ValueError if no entity is predicted where there is gold annotation, or if the corpus
     doesn't tell which temperature is the best. Then nothing has changed.

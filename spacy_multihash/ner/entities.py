@@ -1,7 +1,6 @@
 """Entities of docs: existing and new ones, constraints, and probabilities of any entities."""
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, cast
@@ -14,7 +13,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from thinc.types import Ints2d
 
-from ..common.contexts import with_contexts
+from ..corpus.contexts import pipe_with_contexts
 from .biluo import Constraints, Entities, as_entities
 
 # An entity of a doc: its tokens [start, end), and its label.
@@ -226,9 +225,9 @@ def annotate_before(nlp: Language, name: str, examples: Sequence[Example]) -> li
     Raises ValueError if both happen, since it's unknown which docs were left out.
     """
     with nlp.select_pipes(enable=list(nlp.pipe_names[: nlp.pipe_names.index(name)])):
-        pairs = nlp.pipe(((eg.predicted, eg) for eg in examples), as_tuples=True)
+        pairs = ((eg.predicted, eg) for eg in examples)
         where = f'What is before component "{name}"'
-        annotated = list(with_contexts(pairs, deque(examples), where))
+        annotated = list(pipe_with_contexts(nlp, pairs, where))
     for doc, example in annotated:
         example.predicted = doc
     return [example for _, example in annotated]

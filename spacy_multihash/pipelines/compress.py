@@ -248,22 +248,27 @@ def compress(
     force: bool = False,
     progress: Progress = no_progress,
 ) -> Compressed:
-    """Write a pipeline in small files, and compare predictions. The pipeline doesn't change.
+    """Make the files of a trained pipeline small.
 
         print(compress("en_core_web_md", "small_md", data="dev.spacy"))
 
+    Vectors and tables are saved as int8 with a scale per row, weights as float16. spacy.load makes
+    them float32 wherever this package is installed. Strings that no component needs, and rows of
+    vectors that no word has, are left out. Both pipelines are also loaded in new processes, to
+    measure time and memory. The pipeline itself doesn't change.
+
     nlp (Union[Language, str, Path]): The pipeline, or a package's name, or a path.
-    output (Union[str, Path]): The folder to write.
+    output (Union[str, Path]): Folder to write.
     vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,
         and of all other weights: "float16", "int8" or "float32".
-    keep_strings (bool): Whether to keep strings that no component needs.
+    keep_strings (bool): Keep strings that no component needs.
     data (Optional[Data]): Corpus to compare predictions on: docs with gold annotation, or the path
         of a .spacy, .jsonl or .txt file, or of a folder of them. Texts without annotation have no
         F1.
     loads (int): How often to load each pipeline in a new process, to measure time and memory.
     code (Union[str, Path, None]): Python file that these processes import first.
-    name (Optional[str]): The new name of the pipeline, in its meta and so in a package of it. By
-        default, "_small" is added to the name.
+    name (Optional[str]): New name of the pipeline, in its meta and so in a package of it. None: the
+        former name and "_small".
     force (bool): Whether to replace a pipeline at `output`.
     progress (Progress): Shows how far the measurement is, as tqdm does.
 

@@ -97,7 +97,7 @@ def restore(
     *,
     force: bool = False,
 ) -> Restored:
-    """Turn a pipeline into one that spaCy loads without this package, keeping the weights.
+    """Turn a pipeline into one that needs spaCy alone, with the same weights.
 
         print(restore("fast_md", "core_web_md"))
 
@@ -105,10 +105,12 @@ def restore(
     attribute_ruler. MultiHashEmbed with four hashes and spaCy's attributes, and
     MaxoutWindowEncoder, become spaCy's layers of the same names. Compressed weights and vectors are
     unpacked. Callbacks, and the optimizer, become spaCy's own or are left out. Predictions stay the
-    same, up to the rounding of float32, and what `accelerate` has written gets its original weights
-    back. The pipeline and its config change in place.
+    same, up to the rounding of float32, and what accelerate has written gets its original weights
+    back. If a part has no counterpart, such as tagger_ner, it's named with the reason, and nothing
+    is written.
 
-    nlp (Union[Language, str, Path]): The pipeline, or a package's name, or a path.
+    nlp (Union[Language, str, Path]): The pipeline, which changes in place, with its config, or a
+        package's name, or a path.
     output (Union[str, Path, None]): The folder to write the pipeline to. None writes nothing.
     force (bool): Whether to replace a pipeline at `output`.
     RETURNS (Restored): What was replaced, and what was lost, such as probabilities. Its `nlp` is

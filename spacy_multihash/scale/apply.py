@@ -6,10 +6,9 @@ Each file is written whole or not at all, so the work can be resumed after any i
 
 import errno
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib import metadata
 from math import fsum
 from pathlib import Path
@@ -19,8 +18,8 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..common.contexts import remembered, with_contexts
 from ..common.files import (
+    check_writable,
     is_leftover,
     reading,
     replacing_file,
@@ -29,9 +28,10 @@ from ..common.files import (
 )
 from ..common.lines import Account, BadLines
 from ..common.load import load_pipeline
-from ..common.outputs import check_apart, check_writable
+from ..common.outputs import check_apart
 from ..common.progress import Progress, no_progress
 from ..common.result import Result
+from ..corpus.contexts import pipe_with_contexts
 from ..corpus.shards import DOCS, JSON_LINES, ending_of, list_shards, read_bare_shard
 from ..corpus.texts import write_json_lines
 from ..ner.estimate import (
@@ -86,10 +86,9 @@ class Counts(NamedTuple):
     @classmethod
     def total(cls, counts: Iterable["Counts"]) -> "Counts":
         """Add counts, so that the sums don't depend on their order."""
-        every = list(counts)
-        columns = zip(*(c[:-2] for c in every), strict=True)
-        whole = dict(zip(cls._fields, map(sum, columns), strict=False))
-        return cls(**whole, right=fsum(c.right for c in every), true=fsum(c.true for c in every))
+        columns = zip(cls._fields, zip(*counts, strict=True), strict=True)
+        add = {"right": fsum, "true": fsum}
+        return cls._make(add.get(name, sum)(column) for name, column in columns)
 
 
 @dataclass(frozen=True)
@@ -153,88 +152,6 @@ class Applied(Result):
             )
 
 
-@dataclass(frozen=True)
-class Application:
-    """A pipeline to apply to the shards of a folder, or to one shard.
-
-    format (str): "spacy" or "jsonl".
-    batch_size (Optional[int]): Docs per batch. None uses the pipeline's own.
-    max_length (Optional[int]): Maximum characters of a text. None uses the pipeline's own.
-    """
-
-    source: Source[Language]
-    shards: Path
-    output: Path
-    format: str
-    batch_size: Optional[int] = None
-    max_length: Optional[int] = None
-
-    def manifest(self) -> dict[str, Optional[str]]:
-        """Return the values that must stay the same to resume the work."""
-        return {
-            "model": self.source.place,
-            "model_digest": self.source.digest,
-            "code_digest": self.source.code_digest,
-            "format": self.format,
-            "shards": str(self.shards),
-            **{name: metadata.version(name) for name in ("spacy", "spacy-multihash")},
-        }
-
-    def plan(self, files: Sequence[Path]) -> list[Shard]:
-        """Return each file with its output file: the same name with another suffix.
-
-        Raises ValueError if two files have the same output.
-        """
-        root = self.shards if self.shards.is_dir() else self.shards.parent
-        planned: dict[Path, Path] = {}
-        for path in files:
-            name = path.relative_to(root).as_posix().removesuffix(ending_of(path))
-            target = self.output / f"{name}{SUFFIXES[self.format]}"
-            other = planned.setdefault(target, path)
-            if other is not path:
-                raise ValueError(
-                    f"{other} and {path} would both be written to {target}. Rename one of them."
-                )
-        return [Shard(source, target) for target, source in planned.items()]
-
-    def check_output(self, *, force: bool) -> list[Path]:
-        """Check that the output is new, empty, or was started with the same pipeline and settings.
-
-        Returns the earlier output files to remove, if `force` is set. Raises ValueError.
-        """
-        path, manifest = self.output / MANIFEST, self.manifest()
-        if not path.is_file():
-            inside = self.output.iterdir() if self.output.exists() else ()
-            if not all(map(is_leftover, inside)):
-                raise ValueError(
-                    f"{self.output} is not empty, and has no {MANIFEST} that says what made its "
-                    "files. Give another OUTPUT, or empty it."
-                )
-            return []
-        with reading(path, f"empty {self.output}, or give another OUTPUT"):
-            former = srsly.read_json(path)
-            if former.keys() != manifest.keys():
-                raise ValueError("it wasn't written by apply: it has other keys")
-            suffix = SUFFIXES[former["format"]]
-        if force:
-            # Hidden files and folders are half written, or belong to other programs.
-            endings = (suffix, f"{suffix}{ERRORS}")
-            files = [file_ for ending in endings for file_ in self.output.rglob(f"*{ending}")]
-            return [
-                file_
-                for file_ in files
-                if not any(name.startswith(".") for name in file_.relative_to(self.output).parts)
-            ]
-        changed = [name for name, value in manifest.items() if former[name] != value]
-        if changed:
-            before, now = ({name: m[name] for name in changed} for m in (former, manifest))
-            raise ValueError(
-                f"{self.output} was started with {before}, now it is {now}. Give another OUTPUT, "
-                "or --force to start anew."
-            )
-        return []
-
-
 def apply(
     nlp: Union[str, Path],
     data: Union[str, Path],
@@ -253,24 +170,24 @@ def apply(
 
         print(apply("training/model-best", "corpus", "found", format="jsonl", progress=tqdm))
 
-    Each shard gives a file in `output`, written whole or not at all. After an interruption, call it
+    Each shard gives a file in `output`, written whole or not at all. After an interruption, start
     again to do the rest. A shard that fails is tried again, and the others go on. Texts that can't
     be read are skipped, and listed in an .errors file next to the shard's output.
 
-    If you set workers in a script, call it below `if __name__ == "__main__":`.
-
     nlp (Union[str, Path]): The pipeline: a package's name or a path, which each worker loads.
-    data (Union[str, Path]): A folder of .spacy, .jsonl, .txt and .gz files, or a single file.
-    output (Union[str, Path]): The folder to write, with a file for each shard.
-    format (str): "spacy" to write .spacy files, or "jsonl" for JSON lines of entities.
+    data (Union[str, Path]): Folder of .spacy, .jsonl, .txt and .gz files, or a single file.
+    output (Union[str, Path]): Folder to write, with a file for each shard.
+    format (str): What to write: .spacy files, or JSON lines of entities.
     workers (Optional[int]): Number of processes, with a thread each. Needs the extra dask; without
-        it, this process does all, with a warning.
+        it, one process does all, with a warning. None: 1.
     dask (Optional[str]): Address of a Dask scheduler, to use its workers.
-    batch_size (Optional[int]): Docs per batch. None uses the pipeline's own.
-    max_length (Optional[int]): Skip texts with more characters. None uses the pipeline's own limit.
-    code (Optional[Path]): Python file that the workers import first.
-    force (bool): Whether to do all shards again, even if `output` has other settings.
+    batch_size (Optional[int]): Docs per batch. None: the pipeline's own.
+    max_length (Optional[int]): Skip texts with more characters. None: the pipeline's own limit.
+    code (Optional[Path]): Python file with registered functions, which workers import first.
+    force (bool): Do all shards again, even if `output` has other settings.
     progress (Progress): Shows how many shards are done, as tqdm does.
+
+    If you set workers in a script, call it below `if __name__ == "__main__":`.
 
     Raises ValueError if nothing can be done, OSError if the disk is full, and ConnectionError if
     the Dask scheduler is lost. Files that are complete stay.
@@ -283,25 +200,33 @@ def apply(
         raise ValueError(f"format must be one of {', '.join(SUFFIXES)}, got {format!r}.")
     corpus, folder = Path(data).resolve(), Path(output).resolve()
     check_apart(folder, corpus, code)
-    check_writable(folder, "OUTPUT")
+    check_writable(folder / MANIFEST, "OUTPUT")
     files, ignored = list_shards(corpus)
     source = source_of(load_pipeline, nlp, code)
     if not source.digest:
         load_pipeline(nlp)  # raises a clear error
     check_apart(folder, folder_of(source.place))
-    application = Application(source, corpus, folder, format, batch_size, max_length)
-    planned = application.plan(files)
-    replaced = application.check_output(force=force)
+    planned = _plan(files, corpus, folder, SUFFIXES[format])
+    manifest = {
+        "model": source.place,
+        "model_digest": source.digest,
+        "code_digest": source.code_digest,
+        "format": format,
+        "shards": str(corpus),
+        **{name: metadata.version(name) for name in ("spacy", "spacy-multihash")},
+    }
+    replaced = _check_output(folder, manifest, force=force)
     todo = [shard for shard in planned if force or not is_done(shard)]
     before, names = len(planned) - len(todo), [str(shard.source) for shard in todo]
-    counted, failed = [Counts()], {}
+    counted, failed, expected = [Counts()], {}, None
     if todo:
         pipeline = source.loaded()  # fails at once if it can't be loaded
         with open_workers(workers, dask) as pool:
             for path in replaced:
                 path.unlink(missing_ok=True)
-            write_json(folder / MANIFEST, application.manifest())
-            results = pool.try_each(partial(apply_to_shard, application), todo, names=names)
+            write_json(folder / MANIFEST, manifest)
+            work = _Work(source, format, batch_size, max_length)
+            results = pool.try_each(work, todo, names=names)
             settings = {"total": len(planned), "initial": before, "unit": " shards"}
             for i, result in progress(results, **settings):
                 if isinstance(result, OSError):
@@ -313,13 +238,65 @@ def apply(
                     failed[names[i]] = result.reason
                 else:
                     counted.append(result)
-    counts, expected = Counts.total(counted), None
-    warnings: list[str] = []
+    counts, warnings = Counts.total(counted), list[str]()
     if todo and saved_by_calibration(pipeline):
         expected = expected_scores(pipeline, counts.scored, counts.right, counts.true)
         warnings += doubts(pipeline, counts.scored, counts.right)
     others = dict(sorted(ignored.items()))
     return Applied(Path(output), len(planned), before, counts, failed, others, expected, warnings)
+
+
+def _plan(files: Sequence[Path], corpus: Path, output: Path, suffix: str) -> list[Shard]:
+    """Return each file with its output: the same name with another suffix.
+
+    Raises ValueError if two files have the same output.
+    """
+    root = corpus if corpus.is_dir() else corpus.parent
+    planned: dict[Path, Path] = {}
+    for path in files:
+        name = path.relative_to(root).as_posix().removesuffix(ending_of(path))
+        target = output / f"{name}{suffix}"
+        if (other := planned.setdefault(target, path)) is not path:
+            raise ValueError(
+                f"{other} and {path} would both be written to {target}. Rename one of them."
+            )
+    return [Shard(source, target) for target, source in planned.items()]
+
+
+def _check_output(output: Path, manifest: dict[str, str], *, force: bool) -> list[Path]:
+    """Check that the output is new, empty, or was started with the same pipeline and settings.
+
+    Returns the earlier output files to remove, if `force` is set. Raises ValueError.
+    """
+    path = output / MANIFEST
+    if not path.is_file():
+        if not all(map(is_leftover, output.iterdir() if output.exists() else ())):
+            raise ValueError(
+                f"{output} is not empty, and has no {MANIFEST} that says what made its files. "
+                "Give another OUTPUT, or empty it."
+            )
+        return []
+    with reading(path, f"empty {output}, or give another OUTPUT"):
+        former = srsly.read_json(path)
+        if former.keys() != manifest.keys():
+            raise ValueError("it wasn't written by apply: it has other keys")
+        suffix = SUFFIXES[former["format"]]
+    if force:
+        files = [each for end in (suffix, f"{suffix}{ERRORS}") for each in output.rglob(f"*{end}")]
+        # Hidden files and folders are half written, or belong to other programs.
+        return [
+            each
+            for each in files
+            if not any(part.startswith(".") for part in each.relative_to(output).parts)
+        ]
+    changed = [name for name, value in manifest.items() if former[name] != value]
+    if changed:
+        before, now = ({name: m[name] for name in changed} for m in (former, manifest))
+        raise ValueError(
+            f"{output} was started with {before}, now it is {now}. Give another OUTPUT, or "
+            "--force to start anew."
+        )
+    return []
 
 
 def is_done(shard: Shard) -> bool:
@@ -332,91 +309,89 @@ def is_done(shard: Shard) -> bool:
     return any(time == changed // tick * tick for tick in _TICKS)
 
 
-def apply_to_shard(application: Application, shard: Shard) -> Union[Counts, OSError]:
-    """Apply a pipeline to a shard on a worker. Existing annotation in .spacy files is ignored.
+@dataclass(frozen=True)
+class _Work:
+    """What a worker does with a shard. Existing annotation in .spacy files is ignored."""
 
-    If the disk is full, returns the error instead of raising it: a retry wouldn't help.
-    """
-    try:
-        return _apply_to_shard(application, shard)
-    except OSError as error:
-        if error.errno in _FULL:
-            return error
-        raise
+    source: Source[Language]
+    format: str
+    batch_size: Optional[int]
+    max_length: Optional[int]
 
-
-def _apply_to_shard(application: Application, shard: Shard) -> Counts:
-    nlp = application.source.loaded_for_shard()
-    tally = Counted(labels_of(nlp)) if saved_by_calibration(nlp) else None
-    if application.format == "jsonl" or tally is not None:
-        # .spacy files get no spans that the pipeline's own settings don't ask for.
-        ask_probabilities(nlp)
-    if application.max_length is not None:
-        nlp.max_length = application.max_length
-    account, bad = Account(shard.source), BadLines()
-    bare = read_bare_shard(shard.source, nlp, account, bad)
-    counts = Counter[str]()
-    changed = shard.source.stat().st_mtime_ns
-    with replacing_file(shard.target) as new:
-        if application.format == "spacy":
-            docs = nlp.pipe((doc for doc, _ in bare), batch_size=application.batch_size)
-            counted = (_counted(doc, counts, tally)[0] for doc in docs)
-            _stored(counted, shard.source).to_disk(new)
-        else:
-            contexts = deque[Mapping[str, Any]]()
-            texts = remembered(bare, contexts)
-            pairs = nlp.pipe(texts, as_tuples=True, batch_size=application.batch_size)
-            annotated = with_contexts(pairs, contexts, str(shard.source))
-            records = (
-                {**_record(*_counted(doc, counts, tally)), **rest} for doc, rest in annotated
-            )
-            write_json_lines(new, records)
-        account.check()
-        dropped = account.counts()["written"] - counts["docs"]
-        skipped = len(bad.errors) + dropped
-        if dropped:
-            bad.errors.append(f"{shard.source}: a component dropped {dropped:,} texts.")
-        if bad.errors and not counts["docs"]:
-            raise ValueError(f"All {skipped:,} texts are wrong. {bad.errors[0]}")
-        listed = shard.target.with_name(f"{shard.target.name}{ERRORS}")
-        listed.unlink(missing_ok=True)
-        if bad.errors:
-            write_bytes(listed, "".join(f"{error}\n" for error in bad.errors).encode())
-        os.utime(new, ns=(changed, changed))  # `is_done` compares it
-    sums = (0, 0.0, 0.0) if tally is None else tally.sums()
-    return Counts(counts["docs"], counts["tokens"], counts["entities"], skipped, *sums)
-
-
-def _stored(docs: Iterable[Doc], source: Path) -> DocBin:
-    doc_bin = DocBin(store_user_data=True)
-    for number, doc in enumerate(docs, start=1):
+    def __call__(self, shard: Shard) -> Union[Counts, OSError]:
+        """Write the output. A full disk is returned, not raised: a retry wouldn't help."""
         try:
-            doc_bin.add(doc)
-        except (OverflowError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{source}: document {number} cannot be stored, because MessagePack cannot write "
-                f"its user_data and custom attributes ({error}). Use --format jsonl."
-            ) from error
-    return doc_bin
+            return self._write(shard)
+        except OSError as error:
+            if error.errno in _FULL:
+                return error
+            raise
+
+    def _write(self, shard: Shard) -> Counts:
+        nlp = self.source.loaded_for_shard()
+        tally = Counted(labels_of(nlp)) if saved_by_calibration(nlp) else None
+        if self.format == "jsonl" or tally is not None:
+            # .spacy files get no spans that the pipeline's own settings don't ask for.
+            ask_probabilities(nlp)
+        if self.max_length is not None:
+            nlp.max_length = self.max_length
+        counts = Counter[str]()
+
+        def counted(doc: Doc) -> Noted:
+            """Count a doc, and remove the notes of its recognizers."""
+            counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
+            noted = notes_of(doc)
+            if tally is not None:
+                tally.add(doc, noted)
+            return noted
+
+        account, bad = Account(shard.source), BadLines()
+        bare = read_bare_shard(shard.source, nlp, account, bad)
+        changed = shard.source.stat().st_mtime_ns
+        with replacing_file(shard.target) as new:
+            if self.format == "spacy":
+                stored = DocBin(store_user_data=True)
+                for doc in nlp.pipe((doc for doc, _ in bare), batch_size=self.batch_size):
+                    counted(doc)
+                    _store(doc, stored, f"{shard.source}: document {counts['docs']}")
+                stored.to_disk(new)
+            else:
+                annotated = pipe_with_contexts(nlp, bare, str(shard.source), self.batch_size)
+                records = ({**_record(doc, counted(doc)), **rest} for doc, rest in annotated)
+                write_json_lines(new, records)
+            account.check()
+            dropped = account.counts()["written"] - counts["docs"]
+            skipped = len(bad.errors) + dropped
+            if dropped:
+                bad.errors.append(f"{shard.source}: a component dropped {dropped:,} texts.")
+            if bad.errors and not counts["docs"]:
+                raise ValueError(f"All {skipped:,} texts are wrong. {bad.errors[0]}")
+            listed = shard.target.with_name(f"{shard.target.name}{ERRORS}")
+            listed.unlink(missing_ok=True)
+            if bad.errors:
+                write_bytes(listed, "".join(f"{error}\n" for error in bad.errors).encode())
+            os.utime(new, ns=(changed, changed))  # `is_done` compares it
+        sums = (0, 0.0, 0.0) if tally is None else tally.sums()
+        return Counts(counts["docs"], counts["tokens"], counts["entities"], skipped, *sums)
 
 
-def _counted(doc: Doc, counts: Counter[str], tally: Optional[Counted]) -> tuple[Doc, Noted]:
-    """Count a doc, and remove the notes of its recognizers."""
-    counts.update(docs=1, tokens=len(doc), entities=len(doc.ents))
-    noted = notes_of(doc)
-    if tally is not None:
-        tally.add(doc, noted)
-    return doc, noted
+def _store(doc: Doc, stored: DocBin, where: str) -> None:
+    try:
+        stored.add(doc)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{where} cannot be stored, because MessagePack cannot write its user_data and custom "
+            f"attributes ({error}). Use --format jsonl."
+        ) from error
 
 
 def _record(doc: Doc, noted: Noted) -> dict[str, Any]:
     """Return the JSON of a doc."""
-    probabilities = noted.probabilities
     entities = []
     for ent in doc.ents:
-        entity = {"start": ent.start_char, "end": ent.end_char, "label": ent.label_}
-        probability = probabilities.get((ent.start_char, ent.end_char, ent.label_))
-        if probability is not None:
+        place = (ent.start_char, ent.end_char, ent.label_)
+        entity = dict(zip(("start", "end", "label"), place, strict=True))
+        if (probability := noted.probabilities.get(place)) is not None:
             entity["probability"] = round(probability, DIGITS)
         entities.append(entity)
     record: dict[str, Any] = {"text": doc.text, "entities": entities}

@@ -23,7 +23,7 @@ from distributed import (
     get_worker,
 )
 
-from .workers import TRIES, Outcomes, Workers, attempt
+from .workers import TRIES, ItemError, Workers, described
 
 # Items submitted for each worker: one to work on, and one to wait for it.
 AHEAD = 2
@@ -134,11 +134,15 @@ class Cluster(Workers):
         """Use the workers of a client's scheduler."""
         self._client = client
 
-    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
-        # If too many workers died with an item, Dask gives it up, with all items waiting on the
-        # same worker. To find the item to blame, these are tried again, one at a time.
-        todo = iter(range(len(items)))
-        suspects: list[int] = []
+    def try_each(
+        self, function: Callable[[T], Any], items: Sequence[T], *, names: Sequence[str]
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the index of each item and its result or its ItemError, as they finish.
+
+        If too many workers died with an item, Dask gives it up, with all items waiting on the same
+        worker. To find the item to blame, these are tried again, one at a time.
+        """
+        todo, suspects = iter(range(len(items))), list[int]()
         running: dict[Future, int] = {}
         completed = as_completed(loop=self._client.loop)
         try:
@@ -160,32 +164,27 @@ class Cluster(Workers):
                     return
                 future = next(completed)
                 i = running.pop(future)
-                succeeded, result = _result(future)
-                if isinstance(result, KilledWorker) and not is_alone:
-                    suspects.append(i)
-                else:
-                    yield i, succeeded, result if succeeded else str(result)
+                try:
+                    yield i, future.result()
+                except (KilledWorker, RuntimeError) as error:
+                    if isinstance(error, KilledWorker) and not is_alone:
+                        suspects.append(i)
+                    else:
+                        yield i, ItemError(names[i], str(error))
+                except CancelledError as error:
+                    raise ConnectionError(
+                        "The Dask scheduler was lost. Start it, and then this command again."
+                    ) from error
         finally:
             if running and self._client.status == "running":
                 self._client.cancel([*running])
 
 
-def _result(future: Future) -> tuple[bool, Any]:
-    """Return whether a call succeeded, and its result or error."""
-    try:
-        return True, future.result()
-    except (KilledWorker, RuntimeError) as error:
-        return False, error
-    except CancelledError as error:
-        raise ConnectionError(
-            "The Dask scheduler was lost. Start it, and then this command again."
-        ) from error
-
-
 def _call(function: Callable[[T], R], item: T) -> R:
     """Call a function on a worker. Raises RuntimeError, which can always be pickled."""
     with _lock:
-        succeeded, result = attempt(function, item)
-    if not succeeded:
-        raise RuntimeError(f"{result} (worker {get_worker().address})")
-    return result
+        try:
+            return function(item)
+        except Exception as error:
+            message = f"{described(error)} (worker {get_worker().address})"
+            raise RuntimeError(message) from None

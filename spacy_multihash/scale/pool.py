@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Optional
 
-from .workers import Here, Workers
+from .workers import Workers
 
 
 @contextmanager
@@ -21,9 +21,8 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
     """
     if workers is not None and dask is not None:
         raise ValueError("Give either a number of workers or the address of a Dask scheduler.")
-    workers = workers or 1
-    if dask is None and workers == 1:
-        yield Here()
+    if dask is None and (workers or 1) == 1:
+        yield Workers()
         return
     try:
         from .cluster import open_cluster, start_cluster
@@ -35,7 +34,7 @@ def open_workers(workers: Optional[int] = None, dask: Optional[str] = None) -> I
             "with: python -m pip install distributed",
             stacklevel=3,
         )
-        yield Here()
+        yield Workers()
         return
-    with start_cluster(workers) if dask is None else open_cluster(dask) as cluster:
+    with start_cluster(workers or 1) if dask is None else open_cluster(dask) as cluster:
         yield cluster

@@ -20,16 +20,9 @@ _HERE = uuid4().hex
 T = TypeVar("T")
 
 
-@dataclass
-class _Loaded:
-    """The source that this process has loaded, and the initial size of its vocab."""
-
-    run: str
-    value: Any
-    size: Optional[int] = None
-
-
-_loaded: Optional[_Loaded] = None
+# The object of the last source that this process loaded, by its run, and the first size of its
+# vocab.
+_kept: dict[str, Any] = {}
 # The digests of the Python files imported in this process.
 _imported: dict[Path, str] = {}
 
@@ -56,14 +49,13 @@ class Source(Generic[T]):
 
     def loaded(self) -> T:
         """Return the object, and load it if needed. Raises ValueError."""
-        global _loaded  # noqa: PLW0603 (each process keeps the last source)
-        if _loaded is None or _loaded.run != self.run:
-            _loaded = None
+        if self.run not in _kept:
+            _kept.clear()
             if self.home != _HERE:
                 self._check_files()
                 self._import_code()
-            _loaded = _Loaded(self.run, self.load())
-        return _loaded.value
+            _kept[self.run] = self.load()
+        return _kept[self.run]
 
     def loaded_for_shard(self) -> T:
         """Return the object, and load it again if its vocab has grown too much.
@@ -71,15 +63,13 @@ class Source(Generic[T]):
         This limits memory, however many shards a process works on. Results must not depend on the
         strings and lexemes of other shards.
         """
-        global _loaded  # noqa: PLW0603
         vocab = cast(Any, self.loaded()).vocab
         size = len(vocab.strings) + len(vocab)
-        if _loaded is not None:
-            _loaded.size = size if _loaded.size is None else _loaded.size
-            if size - _loaded.size > MAX_GROWTH:
-                _loaded = vocab = None
-                gc.collect()  # free the old pipeline before loading the new pipeline
-                self._check_files()
+        if size - _kept.setdefault("size", size) > MAX_GROWTH:
+            del vocab
+            _kept.clear()
+            gc.collect()  # free the old pipeline before loading the new pipeline
+            self._check_files()
         return self.loaded()
 
     def _check_files(self) -> None:
@@ -116,10 +106,8 @@ def source_of(
     """
     is_path = not is_package(str(model)) and Path(model).exists()
     place = str(Path(model).absolute() if is_path else model)
-    digest = digest_of(folder_of(place))
-    if code is None:
-        return Source(partial(load, place), place, digest)
-    return Source(partial(load, place), place, digest, code.absolute(), digest_of(code))
+    of_code = () if code is None else (code.absolute(), digest_of(code))
+    return Source(partial(load, place), place, digest_of(folder_of(place)), *of_code)
 
 
 def folder_of(place: str) -> Path:

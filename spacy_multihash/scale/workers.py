@@ -3,35 +3,28 @@
 The same function and the same items give the same results wherever they run, in any order.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar, cast
 
 # How often to try an item in total.
 TRIES = 3
 
 T = TypeVar("T")
 R = TypeVar("R")
-# The index of each item, whether it succeeded, and its result or error message.
-Outcomes = Generator[tuple[int, bool, Any], None, None]
 
 
 class ItemError(ValueError):
-    """An item failed on every try: its name, and the last error."""
+    """An item failed on every try."""
 
     def __init__(self, name: str, reason: str) -> None:
-        """Keep the name and the reason."""
-        super().__init__(name, reason)
-        self.name, self.reason = name, reason
-
-    def __str__(self) -> str:
-        """Name the item and the reason."""
-        return f"{self.name} failed: {self.reason}"
+        """Keep the last error as the reason."""
+        super().__init__(f"{name} failed: {reason}")
+        self.reason = reason
 
 
-class Workers(ABC):
-    """Processes that work on one item at a time each.
+class Workers:
+    """This process, which works on items one by one. `Cluster` has more processes.
 
     Functions, items and results are pickled, so functions must belong to a module, or be a
     `functools.partial` of a module's function. An item that fails is tried again twice.
@@ -49,22 +42,29 @@ class Workers(ABC):
         Raises ItemError for the first failed item, and ConnectionError if the Dask scheduler is
         lost.
         """
-        for i, result in self.try_each(function, items, names=names):
-            if isinstance(result, ItemError):
-                raise result
-            yield i, result
+        with closing(cast(Any, self.try_each(function, items, names=names))) as results:
+            for i, result in results:
+                if isinstance(result, ItemError):
+                    raise result
+                yield i, result
 
     def try_each(
-        self, function: Callable[[T], R], items: Sequence[T], *, names: Sequence[str]
-    ) -> Iterator[tuple[int, Union[R, ItemError]]]:
-        """Yield the index of each item and its result or its error, as `imap` does."""
-        with closing(self._run(function, items)) as outcomes:
-            for i, succeeded, result in outcomes:
-                yield i, result if succeeded else ItemError(names[i], result)
+        self, function: Callable[[T], Any], items: Sequence[T], *, names: Sequence[str]
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield the index of each item and its result or its ItemError, as `imap` does."""
+        for i, item in enumerate(items):
+            for _ in range(TRIES):
+                try:
+                    result = function(item)
+                    break
+                except Exception as error:
+                    result = ItemError(names[i], described(error))
+            yield i, result
 
-    @abstractmethod
-    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
-        """Call a function on items."""
+
+def described(error: Exception) -> str:
+    """Return an error as text."""
+    return f"{type(error).__name__}: {error}"
 
 
 def fold(results: Iterable[R], merge: Callable[[R, R], R]) -> R:
@@ -84,23 +84,3 @@ def fold(results: Iterable[R], merge: Callable[[R, R], R]) -> R:
     while stack:
         merged = merge(stack.pop()[1], merged)
     return merged
-
-
-def attempt(function: Callable[[T], R], item: T) -> tuple[bool, Any]:
-    """Call a function, and return whether it succeeded, and its result or error message."""
-    try:
-        return True, function(item)
-    except Exception as error:
-        return False, f"{type(error).__name__}: {error}"
-
-
-class Here(Workers):
-    """This process, which works on items one by one."""
-
-    def _run(self, function: Callable[[T], R], items: Sequence[T]) -> Outcomes:
-        for i, item in enumerate(items):
-            for _ in range(TRIES):
-                succeeded, result = attempt(function, item)
-                if succeeded:
-                    break
-            yield i, succeeded, result

@@ -48,8 +48,8 @@ class EmbeddingTable(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the embedding that the table belongs to."""
-        return embedding_name(self.component, self.attr)
+        """The name of the embedding that the table belongs to, as in textcat.LOWER[1,2]."""
+        return f"{self.component}.{self.attr}"
 
     @property
     def is_hashed(self) -> bool:
@@ -106,11 +106,6 @@ def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     return [w for name, model in component_models(nlp).items() for w in _weighted_in(name, model)]
 
 
-def embedding_name(component: str, attr: str) -> str:
-    """Name an embedding by its component and its attribute, as in textcat.LOWER[1,2]."""
-    return f"{component}.{attr}"
-
-
 def component_models(nlp: Language) -> dict[str, Model]:
     """Map the names of components, enabled or disabled, to their thinc models."""
     models = {name: getattr(pipe, "model", None) for name, pipe in nlp.components}
@@ -136,7 +131,7 @@ def lookup_names(*models: Model) -> list[str]:
 
 def lookup_chains(model: Model) -> list[Model]:
     """List the nodes whose two layers are a lookup_rows and its table."""
-    return [node for node in model.walk() if _is_lookup_chain(node)]
+    return [node for node in model.walk() if has_layers(node, LOOKUP_NAME, TABLE_EMBED)]
 
 
 def _tables_in(component: str, model: Model) -> Iterator[EmbeddingTable]:
@@ -144,9 +139,10 @@ def _tables_in(component: str, model: Model) -> Iterator[EmbeddingTable]:
     inner = {w.layer.layers[1].id for w in weighted.values()}
     for node in model.walk():
         if node.id in weighted:
-            components, importance, _ = weighted[node.id]
-            yield from [components] if importance is None else [components, importance]
-        elif (_is_hash_chain(node) or _is_lookup_chain(node)) and node.id not in inner:
+            yield from filter(None, weighted[node.id][:2])
+        elif node.id in inner:
+            continue
+        elif any(has_layers(node, rows, TABLE_EMBED) for rows in (HASH_NAME, LOOKUP_NAME)):
             yield _table(component, model, *node.layers)
         elif _hash_embeds(node) and not any(map(_hash_embeds, node.layers)):
             yield from _spacy_tables(component, node)
@@ -184,14 +180,6 @@ def _hash_embeds(model: Model) -> list[Model]:
     """List spaCy's tables in a model; none unless it has exactly one FeatureExtractor."""
     extractors = find_nodes(model, EXTRACT_FEATURES)
     return find_nodes(model, HASH_EMBED) if len(extractors) == 1 else []
-
-
-def _is_hash_chain(node: Model) -> bool:
-    return has_layers(node, HASH_NAME, TABLE_EMBED)
-
-
-def _is_lookup_chain(node: Model) -> bool:
-    return has_layers(node, LOOKUP_NAME, TABLE_EMBED)
 
 
 def hashes_symbols(model: Model) -> bool:

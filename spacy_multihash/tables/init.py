@@ -1,6 +1,6 @@
 """Count the tables of a config's MultiEmbed, in this process or in several."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,10 +17,11 @@ from ..common.registered import INIT_TABLES
 from ..common.result import Result, Table
 from ..corpus.shards import DOCS, ending_of, list_shards, model_shard
 from ..corpus.training import shard_pipeline, training_docs
+from ..scale.pool import open_workers
 from ..scale.source import Source, source_of
-from ..scale.workers import Here, Workers, fold
+from ..scale.workers import fold
 from .set_tables import check_tables, component_names, count_tables, find_multi_embed
-from .tables import Tables, add_tables, check_cut, cut_tables, write_tables
+from .tables import Tables, check_cut, cut_tables, merge_tables, write_tables
 
 
 @dataclass(frozen=True)
@@ -58,34 +59,41 @@ def init_tables(
     *,
     min_freq: Optional[int] = None,
     max_rows: Optional[int] = None,
-    components: Sequence[str] = (),
+    component: Union[str, Sequence[str], None] = None,
     overrides: Mapping[str, Any] = MappingProxyType({}),
     shards: Union[str, Path, None] = None,
-    workers: Optional[Workers] = None,
+    workers: Optional[int] = None,
+    dask: Optional[str] = None,
     code: Optional[Path] = None,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> InitializedTables:
-    """Count the tables of a config's MultiEmbed from its training corpus, and write them.
+    """Write the tables of a config's MultiEmbed to a file.
 
         print(init_tables("my.cfg", Path("my.tables"), overrides={"paths.train": "train.spacy"}))
 
-    config (Union[str, Path]): The config.
-    output (Optional[Path]): The file to write. None writes none. Give it as `path` of
+    The tables are counted from the training corpus of the config. Settings of the config can be
+    overridden, such as paths.train. To count a large corpus in
+    pieces, give a folder of shards, and workers to count several shards at a time. The tables are
+    the same: rare values are left out after all shards are counted.
+
+    config (Union[str, Path]): Config with a MultiEmbed.
+    output (Optional[Path]): File of tables to write. Give it as path of
         spacy-multihash.init_tables.v1 in [initialize.before_init].
     min_freq (Optional[int]): Keep the values that occur at least this often. None: from
         [initialize.before_init], or 10.
     max_rows (Optional[int]): Maximum number of rows of a table, with row 0 for unknown values.
         None: from [initialize.before_init], or no limit.
-    components (Sequence[str]): Components with a MultiEmbed. Empty: from [initialize.before_init],
-        or tok2vec.
+    component (Union[str, Sequence[str]]): Component with a MultiEmbed, or several. None: from
+        [initialize.before_init], or tok2vec.
     overrides (Mapping[str, Any]): Settings of the config to override, by their path.
     shards (Union[str, Path, None]): Count this folder of .spacy, .jsonl, .txt and .gz files instead
         of the config's training corpus.
-    workers (Optional[Workers]): Count several shards at a time. None counts in this process. The
-        tables are the same: rare values are left out after all shards are counted.
-    code (Optional[Path]): The Python file that workers import first.
-    force (bool): Whether to replace the output if it exists.
+    workers (Optional[int]): Number of processes that count the shards, with a thread each. Needs
+        the extra dask. None: 1.
+    dask (Optional[str]): Address of a Dask scheduler, to use its workers.
+    code (Optional[Path]): Python file with registered functions, which workers import first.
+    force (bool): Replace `output` if it exists.
 
     Raises ValueError if the config has no MultiEmbed, or if the corpus has no tokens.
     """
@@ -100,7 +108,7 @@ def init_tables(
         min_freq = callback.get("min_freq", 10) if min_freq is None else min_freq
         max_rows = callback.get("max_rows") if max_rows is None else max_rows
         check_cut(min_freq, max_rows)
-        names = tuple(components or component_names(callback.get("component", "tok2vec")))
+        names = component_names(component or callback.get("component", "tok2vec"))
         load = partial(_Counted, overrides=dict(overrides), components=names)
         source = source_of(load, config, code)
         models = source.loaded().models
@@ -110,7 +118,9 @@ def init_tables(
             tables = count_tables(models, docs)
         else:
             paths, others = _shards(Path(shards))
-            tables = _count_shards(source, paths, workers or Here(), progress)
+            results = _count_shards(source, paths, workers, dask)
+            counted = progress(results, desc="Counting", total=len(paths), unit=" shards")
+            tables = fold(counted, lambda *parts: merge_tables(parts))
             if not any(map(len, tables.tables.values())):
                 raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
         tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
@@ -139,10 +149,8 @@ def _shards(folder: Path) -> tuple[list[Path], list[str]]:
 class _Counted:
     """The models of a config whose values are counted, and the pipeline that reads shards."""
 
-    def __init__(
-        self, config_path: str, overrides: dict[str, Any], components: Sequence[str]
-    ) -> None:
-        self.nlp = pipeline_of_config(Path(config_path), overrides)
+    def __init__(self, config: str, overrides: dict[str, Any], components: Sequence[str]) -> None:
+        self.nlp = pipeline_of_config(Path(config), overrides)
         self.models = [find_multi_embed(self.nlp, name) for name in components]
 
     @cached_property
@@ -152,18 +160,18 @@ class _Counted:
 
     @property
     def vocab(self) -> Vocab:
-        """The vocab of the pipeline that reads shards."""
+        """The vocab that may grow."""
         return self.reader.vocab
 
 
 def _count_shards(
-    source: Source[_Counted], paths: Sequence[Path], workers: Workers, progress: Progress
-) -> Tables:
+    source: Source[_Counted], paths: Sequence[Path], workers: Optional[int], dask: Optional[str]
+) -> Iterator[Tables]:
     # Workers may run in other folders.
-    absolute = [path.absolute() for path in paths]
-    results = workers.imap(partial(_count_shard, source), absolute, names=list(map(str, paths)))
-    watched = progress(results, desc="Counting", total=len(paths), unit=" shards")
-    return fold((tables for _, tables in watched), add_tables)
+    absolute, names = [path.absolute() for path in paths], [*map(str, paths)]
+    with open_workers(workers, dask) as pool:
+        for _, tables in pool.imap(partial(_count_shard, source), absolute, names=names):
+            yield tables
 
 
 def _count_shard(source: Source[_Counted], path: Path) -> Tables:

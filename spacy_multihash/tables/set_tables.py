@@ -31,23 +31,20 @@ def count_corpus(docs: Iterable[Doc], extractors: Mapping[str, Extractor]) -> di
     docs (Iterable[Doc]): The docs, which are read once and not kept.
     extractors (Mapping[str, Extractor]): For each name, its extractor.
     """
-    extract = {name: partial(symbol_ids, name, extractor) for name, extractor in extractors.items()}
+    extract = {
+        name: partial(_symbol_ids, name, extractor) for name, extractor in extractors.items()
+    }
     counters = count_ids(docs, extract)
     return {name: in_order(*counter.counts()) for name, counter in counters.items()}
 
 
-def symbol_ids(name: str, extractor: Extractor, docs: Sequence[Doc]) -> numpy.ndarray:
+def _symbol_ids(name: str, extractor: Extractor, docs: Sequence[Doc]) -> numpy.ndarray:
     """List the symbols (M,) uint64 of docs, as often as they count."""
     if isinstance(extractor, Feature):
         return feature_ids(docs, extractor)
     if extractor is not None:
-        return ngram_ids(extractor, docs)
+        return to_numpy(extractor.predict(list(docs)).dataXd)
     return attr_ids(attr_id(name), docs)
-
-
-def ngram_ids(ngrams: NgramLayer, docs: Sequence[Doc]) -> numpy.ndarray:
-    """Extract the ids (M,) uint64 of the n-grams of docs, with the layer that the model uses."""
-    return to_numpy(ngrams.predict(list(docs)).dataXd)
 
 
 def count_tables(models: Sequence[Model], docs: Iterable[Doc]) -> Tables:
@@ -68,10 +65,8 @@ def find_multi_embed(nlp: Language, component: str) -> Model:
 
     Raises ValueError if the component doesn't exist, or has no MultiEmbed or other lookup.
     """
-    problem = None
-    if component not in nlp.component_names:
-        problem = f"there is no component '{component}' in the pipeline {nlp.component_names}"
-    else:
+    problem = f"there is no component '{component}' in the pipeline {nlp.component_names}"
+    if component in nlp.component_names:
         model = getattr(nlp.get_pipe(component), "model", None)
         if isinstance(model, Model) and lookup_chains(model):
             return model
@@ -181,6 +176,6 @@ def make_init_tables_v1(
     return init_tables
 
 
-def component_names(component: Union[str, list[str]]) -> list[str]:
+def component_names(component: Union[str, Sequence[str]]) -> Sequence[str]:
     """List the names in a setting, which may be a string."""
     return [component] if isinstance(component, str) else component

@@ -76,8 +76,7 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     """
     tables = {}
     for name, count in counts.items():
-        keys = numpy.fromiter(count.keys(), dtype="uint64", count=len(count))
-        freqs = numpy.fromiter(count.values(), dtype="uint64", count=len(count))
+        keys, freqs = (numpy.fromiter(each, "uint64") for each in (count, count.values()))
         tables[name] = in_order(keys, freqs)
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
 
@@ -153,11 +152,6 @@ def merge_tables(corpora: Sequence[Tables]) -> Tables:
     return Tables(sums)
 
 
-def add_tables(first: Tables, second: Tables) -> Tables:
-    """Add up the counts of two pieces of a corpus, as `merge_tables` does."""
-    return merge_tables([first, second])
-
-
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
     """Write tables to a file atomically.
 
@@ -218,16 +212,13 @@ def parse_tables(path: Path, message: object) -> Tables:
     if not isinstance(packed, bytes) or _md5(packed) != message.get("md5"):
         raise UnreadableFile(f"{path} is damaged: it doesn't match its checksum. {_MAKE_IT}")
     with reading(path, _REPAIR):
-        body = unpack(packed)
-        tables = {name: _table(name, arrays) for name, arrays in body["tables"].items()}
+        body, tables = unpack(packed), {}
+        for name, arrays in body["tables"].items():
+            keys, counts = (numpy.frombuffer(arrays[key], "<u8") for key in ("keys", "counts"))
+            if len(keys) != len(counts):
+                raise ValueError(f"{name} has {len(keys):,} symbols, but {len(counts):,} counts")
+            tables[name] = Table(keys, counts)
         return Tables(tables, body["min_freq"], body["max_rows"])
-
-
-def _table(name: str, arrays: Mapping[str, bytes]) -> Table:
-    keys, counts = (numpy.frombuffer(arrays[key], dtype="<u8") for key in ("keys", "counts"))
-    if len(keys) != len(counts):
-        raise ValueError(f"{name} has {len(keys):,} symbols, but {len(counts):,} counts")
-    return Table(keys, counts)
 
 
 def in_order(keys: numpy.ndarray, counts: numpy.ndarray) -> Table:

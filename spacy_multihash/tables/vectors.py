@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import Optional, Union
+from typing import Literal, Optional, Union
 
 import spacy
 from spacy.vocab import Vocab
@@ -22,6 +21,7 @@ from ..vectors.files import read_table, text_words, write_table
 from ..vectors.table import VectorTable, word_keys
 from ..vectors.text import SUFFIXES, is_text
 
+Attr = Literal["ORTH", "LOWER", "NORM", "LEMMA"]
 Source = Union[str, Path]
 # Words, a file with a word a line, or a corpus (.spacy file or folder).
 Words = Union[str, Path, Sequence[str]]
@@ -72,13 +72,16 @@ def align_vectors(
 
         align_vectors("nl.vec", "en_core_web_md", Path("nl-as-en"), dictionary=[("huis", "house")])
 
-    source, target (Union[str, Path]): The tables: packages, folders of pipelines or vocabs, or
-        vectors as text.
-    output (Path): File to write, if its name ends in .txt, .vec, .floret or .gz, or else a folder.
-    dictionary (Union[str, Path, Sequence[tuple[str, str]], None]): Pairs of a word of source and
-        of target, or a file with a pair on each line. None: words spelled alike.
-    lang (Optional[str]): Language of the pipeline to write. None: the language of the source.
-    force (bool): Whether to replace the output if it exists.
+    source (Source): Table of vectors: a package's name, the folder of a pipeline or of a vocab, or
+        vectors as text (.txt, .vec, .gz, .zip, .tar.gz).
+    target (Source): Table whose space `source` is mapped into.
+    output (Path): File to write, if its name ends in .txt, .vec, .floret or .gz, otherwise a
+        folder.
+    dictionary (Union[str, Path, Sequence[tuple[str, str]], None]): File with a word of `source` and
+        of `target` on each line. None: words spelled alike.
+    lang (Optional[str]): Language of the pipeline to write, as in the config that takes the
+        vectors. None: the language of `source`, and xx for text.
+    force (bool): Replace `output` if it exists.
 
     Raises ValueError if a table or the dictionary can't be used.
     """
@@ -91,7 +94,7 @@ def align_vectors(
     else:
         Y, X, unknown = pair_vectors(table, other, dictionary)
     mapped = reduce.map_table(table, procrustes(Y, X))
-    return _write(output, mapped, progress, pairs=len(Y), unknown={"pairs": unknown})
+    return _write(output, mapped, progress, len(Y), pairs=unknown)
 
 
 def merge_vectors(
@@ -107,7 +110,8 @@ def merge_vectors(
 
         merge_vectors(["glove.txt", "fasttext.vec"], Path("merged"), width=300)
 
-    sources (Sequence[Union[str, Path]]): Two or more tables, as in `align_vectors`.
+    sources (Sequence[Source]): Two or more tables.
+    output, lang, force: As in `align_vectors`.
     width (int): Columns of the result.
 
     Raises ValueError if a table can't be used.
@@ -137,13 +141,13 @@ def reduce_vectors(
 
         reduce_vectors("en_core_web_lg", Path("short"), width=100)
 
-    source (Union[str, Path]): The table, as in `align_vectors`.
+    source, output, lang, force: As in `align_vectors`.
     width (int): Axes to keep.
     drop_top (int): Axes of the largest variance to leave out. 2 D, with a width of N - D, means
         PPA, PCA to N, and PPA again.
     keep_origin (bool): Don't subtract the mean, so that words without a vector stay apart.
-    words (Optional[Words]): Estimate on these words. None: all words of the table. A floret table
-        needs them.
+    words (Optional[Words]): Estimate on these words: a file with a word on each line, or a corpus
+        (.spacy file or folder). None: all words of the table. A floret table needs them.
 
     Raises ValueError if the table or the words can't be used.
     """
@@ -151,8 +155,8 @@ def reduce_vectors(
     chosen = None if words is None else read_words(words)
     stats = reduce.moments(table.estimation_vectors(chosen))
     function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
-    unknown = {} if chosen is None else {"words": int((~table.look_up(chosen)[0]).sum())}
-    return _write(output, reduce.map_table(table, function), progress, unknown=unknown)
+    unknown = 0 if chosen is None else int((~table.look_up(chosen)[0]).sum())
+    return _write(output, reduce.map_table(table, function), progress, words=unknown)
 
 
 def prune_vectors(
@@ -161,7 +165,7 @@ def prune_vectors(
     *,
     words: Words,
     first: int = 0,
-    attr: Optional[str] = None,
+    attr: Optional[Attr] = None,
     lang: Optional[str] = None,
     force: bool = False,
     progress: Progress = no_progress,
@@ -170,10 +174,11 @@ def prune_vectors(
 
         prune_vectors("en_core_web_lg", Path("small"), words="corpus/train.spacy")
 
-    source (Union[str, Path]): The table, as in `align_vectors`.
-    words (Words): The words to keep.
+    source, output, lang, force: As in `align_vectors`.
+    words (Words): Words to keep: a file with a word on each line, or a corpus (.spacy file or
+        folder).
     first (int): Keep the first rows of the table as well, with all their words.
-    attr (Optional[str]): Attribute of the words to keep vectors by, as in the key_attrs of
+    attr (Optional[Attr]): Attribute of the words to keep vectors by, as in the key_attrs of
         MetaVectors. None: the attribute of the table.
 
     Raises ValueError if the table or the words can't be used.
@@ -181,8 +186,9 @@ def prune_vectors(
     inputs, by_attr = paths_in(words), attr is not None
     (table,) = _read([source], output, lang, force, progress, inputs, uses_lang=by_attr)
     values = table.values(read_words(words), None if attr is None else attr_id(attr))
-    unknown = {"words": int((table.find(word_keys(values)) < 0).sum())}
-    return _write(output, reduce.prune(table, values, first=first), progress, unknown=unknown)
+    pruned = reduce.prune(table, values, first=first)
+    unknown = int((table.find(word_keys(values)) < 0).sum())
+    return _write(output, pruned, progress, words=unknown)
 
 
 def _read(
@@ -197,8 +203,7 @@ def _read(
 ) -> list[VectorTable]:
     """Check the output, and read tables.
 
-    lang (Optional[str]): The language to set. None keeps the language of each table.
-    inputs (Sequence[Optional[Source]]): Other files that are read.
+    inputs (Sequence[Source]): Other files that are read.
     uses_lang (bool): Whether the language decides more than what the pipeline says of itself.
     """
     paths = []
@@ -210,17 +215,19 @@ def _read(
             raise ValueError(f"The table {source} is given twice. Name it once.")
     if output.name.lower().endswith(_NOT_WRITTEN):
         raise ValueError(
-            f"OUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, got {output}. "
+            f"OUTPUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, got {output}. "
             "Give another name."
         )
     if is_text(output):
-        check_file_output(output, "OUT", *sources, *inputs, force=force)
+        check_file_output(output, "OUTPUT", *sources, *inputs, force=force)
     else:
         check_folder_output(output, *sources, *inputs, force=force)
     if lang is not None:
         spacy.blank(lang)
         if is_text(output) and not uses_lang:
-            raise ValueError("--lang is for the pipeline to write, and OUT is text. Leave it out.")
+            raise ValueError(
+                "--lang is for the pipeline to write, and OUTPUT is text. Leave it out."
+            )
     return [read_table(source, lang, progress=progress) for source in sources]
 
 
@@ -273,11 +280,10 @@ def _write(
     output: Path,
     table: VectorTable,
     progress: Progress,
-    *,
-    pairs: Optional[int] = None,
-    unknown: Mapping[str, int] = MappingProxyType({}),
+    aligned: Optional[int] = None,
+    **unknown: int,
 ) -> WrittenVectors:
     write_table(output, table, progress=progress)
     vectors, width = table.data.shape
-    unknown = {what: number for what, number in unknown.items() if number}
-    return WrittenVectors(table, output, vectors, width, pairs, unknown)
+    left_out = {what: number for what, number in unknown.items() if number}
+    return WrittenVectors(table, output, vectors, width, aligned, left_out)

@@ -44,7 +44,7 @@ class Options:
     Raises ValueError for options that don't apply.
     """
 
-    lang: str = field(metadata={"names": ("-l",)})
+    lang: str
     textcat: bool = False
     config: EntityConfig = "ner"
     vectors: Optional[str] = None
@@ -56,8 +56,8 @@ class Options:
     curve: bool = False
     compress: bool = False
     package: Optional[str] = None
-    code: Optional[Path] = field(default=None, metadata={"names": ("-c",)})
-    settings: Mapping[str, Any] = field(default_factory=dict, metadata={"option": False})
+    code: Optional[Path] = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check early what would fail at the end."""

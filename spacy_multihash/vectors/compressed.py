@@ -119,10 +119,22 @@ def unpack_keys(arrays: Mapping[str, numpy.ndarray]) -> SortedKeys:
 
     Raises KeyError or ValueError if the arrays don't fit together, before anything is allocated.
     """
-    counts, ends, rows, last = (arrays[name] for name in ("counts", "ends", "rows", "last"))
-    _check_packed(counts, ends, rows, last)
-    left_out = _BYTES - ends.shape[1]
-    as_bytes = numpy.zeros((len(ends), _BYTES), dtype="uint8")
+    counts, ends, rows, last = parts = [arrays[name] for name in ("counts", "ends", "rows", "last")]
+    if [getattr(each, "ndim", 0) for each in parts] != [1, 2, 1, 1]:
+        raise ValueError("some of its arrays are missing")
+    K, left_out = len(rows), _BYTES - ends.shape[1]
+    lengths = [len(each) for each in parts]
+    if not (
+        ends.dtype == last.dtype == "uint8"
+        and {counts.dtype.kind, rows.dtype.kind} <= {*"iu"}
+        and 0 <= left_out <= _MOST_LEFT_OUT
+        and lengths == [256**left_out, K, K, -(-K // 8)]
+        and counts.sum(dtype="uint64") == K
+        and 0 <= counts.min() <= counts.max() <= K
+        and -1 <= rows.min(initial=0) <= rows.max(initial=0) <= MAX_SIZE
+    ):
+        raise ValueError("its arrays don't fit together")
+    as_bytes = numpy.zeros((K, _BYTES), dtype="uint8")
     as_bytes[:, left_out:] = ends
     keys = as_bytes.view(">u8").ravel().astype("uint64")
     if left_out:
@@ -130,32 +142,8 @@ def unpack_keys(arrays: Mapping[str, numpy.ndarray]) -> SortedKeys:
         keys |= prefixes << numpy.uint64(8 * ends.shape[1])
     if (keys[1:] <= keys[:-1]).any():
         raise ValueError("the keys aren't in ascending order")
-    is_last = numpy.unpackbits(last, count=len(keys)).astype(bool)
+    is_last = numpy.unpackbits(last, count=K).astype(bool)
     return SortedKeys(keys, rows.astype("int32"), is_last)
-
-
-def _check_packed(
-    counts: numpy.ndarray, ends: numpy.ndarray, rows: numpy.ndarray, last: numpy.ndarray
-) -> None:
-    """Raise ValueError unless these are arrays for one number of keys."""
-    shapes = [getattr(array, "shape", ()) for array in (counts, ends, rows, last)]
-    if [len(shape) for shape in shapes] != [1, 2, 1, 1]:
-        raise ValueError(f"there are arrays of the shapes {shapes}")
-    if (
-        ends.dtype != "uint8"
-        or last.dtype != "uint8"
-        or {counts.dtype.kind, rows.dtype.kind} - {*"iu"}
-    ):
-        raise ValueError("there are arrays of other dtypes")
-    K, left_out = len(ends), _BYTES - ends.shape[1]
-    if not 0 <= left_out <= _MOST_LEFT_OUT or len(counts) != 256**left_out:
-        raise ValueError(f"there are {len(counts):,} counts for {left_out} bytes of the keys")
-    if counts.min() < 0 or counts.max() > K or counts.sum(dtype="uint64") != K:
-        raise ValueError(f"there are {K:,} keys, but the counts are of others")
-    if len(rows) != K or len(last) != -(-K // 8):
-        raise ValueError(f"there are {K:,} keys, but {len(rows):,} rows and {len(last):,} bytes")
-    if K and (int(rows.min()) < -1 or int(rows.max()) > MAX_SIZE):
-        raise ValueError("there are negative or too large rows")
 
 
 def _smallest(numbers: numpy.ndarray) -> numpy.ndarray:
@@ -285,9 +273,8 @@ class CompressedVectors(Vectors):
         self.data = get_current_ops().asarray2f(rows)
 
     def _read_keys(self, path: Path) -> None:
-        if not path.is_file():  # a floret table
-            return
-        self.key2row = unpack_keys(unpack(path.read_bytes()))
+        if path.is_file():  # there's none for a floret table
+            self.key2row = unpack_keys(unpack(path.read_bytes()))
 
     def _make_dict(self) -> None:
         if isinstance(self.key2row, SortedKeys):

@@ -1,7 +1,7 @@
 """The command that goes from a corpus to a trained pipeline and a report."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +73,15 @@ def test_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
 class Choices:
     """Choices to make.
 
-    name (str): A name.
+    lang (str): A name.
     is_on (bool): Whether it's on,
         in two lines.
-    hidden (int): For Python alone.
+    settings (int): For Python alone.
     """
 
-    name: str = field(metadata={"names": ("-n",)})
+    lang: str
     is_on: bool = True
-    hidden: int = field(default=0, metadata={"option": False})
+    settings: int = 0
 
 
 def test_fields_of_a_dataclass_are_options_with_their_descriptions() -> None:
@@ -92,8 +92,8 @@ def test_fields_of_a_dataclass_are_options_with_their_descriptions() -> None:
     def run(number: int = 1, **choices: Any) -> None:
         typer.echo(f"{number} {choices}")
 
-    found = runner.invoke(app, ["-n", "x", "--no-is-on", "--number", "2"])
-    assert found.output == "2 {'name': 'x', 'is_on': False}\n"
+    found = runner.invoke(app, ["-l", "x", "--no-is-on", "--number", "2"])
+    assert found.output == "2 {'lang': 'x', 'is_on': False}\n"
     text = " ".join(runner.invoke(app, ["--help"]).output.split())
-    assert "Whether it's on, in two lines" in text and "--hidden" not in text
+    assert "Whether it's on, in two lines" in text and "--settings" not in text
     assert runner.invoke(app, []).exit_code == 2  # the name is missing

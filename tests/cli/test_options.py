@@ -18,7 +18,7 @@ from tests.helpers.vectors import make_table, random_vectors
 # may be replaced; an option of a precision or of the work applies to whatever there is of it.
 ALWAYS = {
     "accelerate": "code data force json name",
-    "apply": "batch-size code dask force format max-length workers",
+    "apply": "batch-size code dask force format json max-length workers",
     "calibrate": "bins code component force json plot",
     "compress": "code data force json keep-strings name tables vectors weights",
     "convert": "force format json lang split verbose",
@@ -34,10 +34,10 @@ ALWAYS = {
     "inspect-tables": "code data json output",
     "restore": "code force json",
     "show": "code file json output",
-    "vectors align": "dictionary force",
-    "vectors merge": "force width",
-    "vectors pca": "drop-top force keep-origin width words",
-    "vectors prune": "attr first force words",
+    "vectors align": "code dictionary force json",
+    "vectors merge": "code force json width",
+    "vectors pca": "code drop-top force json keep-origin width words",
+    "vectors prune": "attr code first force json words",
 }
 # Arguments with which an option has no effect. FOLDER stands for the folder of the files below.
 REFUSED = {

@@ -27,35 +27,16 @@ def check_param_gradients(
     backprop(wrap(model.ops.asarray(C)))
     for node in model.walk():
         for name in node.param_names:
-            expected = _differences(model, node, name, X, C, vectors_of, eps)
-            grad = to_numpy(node.get_grad(name))
+            param = to_numpy(node.get_param(name)).copy()
+
+            def loss(node: Model = node, name: str = name, param: numpy.ndarray = param) -> float:
+                node.set_param(name, node.ops.asarray(param.copy()))
+                return float((to_numpy(vectors_of(model.predict(X))).astype("float64") * C).sum())
+
+            expected, grad = slopes(loss, param, eps), to_numpy(node.get_grad(name))
+            loss()  # with the parameters as they were
             scale = max(float(abs(expected).max()), 1e-6)
             numpy.testing.assert_allclose(grad, expected, rtol=0, atol=atol * scale, err_msg=name)
-
-
-def _differences(
-    model: Model,
-    node: Model,
-    name: str,
-    X: Any,
-    C: numpy.ndarray,
-    vectors_of: Callable[[Any], Any],
-    eps: float,
-) -> numpy.ndarray:
-    param = to_numpy(node.get_param(name)).copy()
-    grad = numpy.zeros_like(param)
-
-    def loss(values: numpy.ndarray) -> float:
-        node.set_param(name, node.ops.asarray(values))
-        Y = to_numpy(vectors_of(model.predict(X)))
-        return float((Y.astype("float64") * C).sum())
-
-    for index in numpy.ndindex(*param.shape):
-        step = numpy.zeros_like(param)
-        step[index] = eps
-        grad[index] = (loss(param + step) - loss(param - step)) / (2 * eps)
-    node.set_param(name, node.ops.asarray(param))
-    return grad
 
 
 def slopes(loss: Callable[[], float], values: numpy.ndarray, eps: float = 1e-6) -> numpy.ndarray:

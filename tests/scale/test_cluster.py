@@ -72,16 +72,14 @@ def test_lost_scheduler_is_an_error() -> None:
 def test_items_that_dask_gives_up_are_tried_again_alone(
     two: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from spacy_multihash.scale import cluster
+    result, given_up = distributed.Future.result, []
 
-    result, given_up = cluster._result, []
-
-    def give_up_once(future: Any) -> tuple[bool, Any]:
+    def give_up_once(future: Any) -> Any:
         if len(given_up) < 4:  # all that are submitted at once: even the last wasn't alone
             given_up.append(future)
-            return False, distributed.KilledWorker("task", Mock(), 1)
+            raise distributed.KilledWorker("task", Mock(), 1)
         return result(future)
 
-    monkeypatch.setattr(cluster, "_result", give_up_once)
+    monkeypatch.setattr(distributed.Future, "result", give_up_once)
     found = dict(two.imap(halve, range(4), names=[*"abcd"]))
     assert found == {i: i / 2 for i in range(4)}

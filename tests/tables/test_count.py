@@ -19,7 +19,7 @@ from spacy_multihash.corpus.read import model_examples, tokens_of
 from spacy_multihash.embed.features import parse_feature
 from spacy_multihash.tables.find import component_models, ngram_layers
 from spacy_multihash.tables.set_tables import count_corpus, count_tables
-from spacy_multihash.tables.tables import Tables, add_tables
+from spacy_multihash.tables.tables import Tables, merge_tables
 from tests.helpers.features import ngrams
 from tests.helpers.pieces import TEXTS, cut, merged
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
@@ -47,7 +47,7 @@ def as_bytes(tables: Tables) -> list[Any]:
 @given(texts=TEXTS, data=st.data())
 def test_pieces_have_the_counts_of_the_whole(texts: list[list[str]], data: st.DataObject) -> None:
     parts = [count(piece) for piece in cut(texts, data)]
-    assert as_bytes(merged(parts, add_tables, data)) == as_bytes(count(texts))
+    assert as_bytes(merged(parts, lambda *pair: merge_tables(pair), data)) == as_bytes(count(texts))
 
 
 def test_what_was_counted_travels_and_grows_with_its_symbols_alone() -> None:

@@ -104,6 +104,7 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
         (lambda: pca("in", words=["other", "more"]), "in has none of the 2 words, such"),
         (lambda: pca("in", lang="nolanguage"), "Can't import language nolanguage"),
         (lambda: prune("in", words=["other", "more"]), "in has none of the 2 words to keep"),
+        (lambda: prune("floret"), "prune can't take floret, a floret table"),
         (lambda: align("floret", "floret2", "out"), "floret tables, which have no list of words"),
         (lambda: align("in", "in.txt", "out", dictionary="bad"), "bad, line 2: expected two words"),
         (lambda: merge("in"), "needs two or more tables, got in"),

@@ -4,34 +4,35 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Optional, TypeVar
 
-DocT = TypeVar("DocT")
+from spacy.language import Language
+from spacy.tokens import Doc
+
 ContextT = TypeVar("ContextT")
 
 
-def remembered(
-    pairs: Iterable[tuple[DocT, ContextT]], contexts: deque[ContextT]
-) -> Iterator[tuple[DocT, ContextT]]:
-    """Pass docs along with their contexts, and keep the contexts in a queue."""
-    for doc, context in pairs:
-        contexts.append(context)
-        yield doc, context
-
-
-def with_contexts(
-    pairs: Iterable[tuple[DocT, Optional[ContextT]]], contexts: deque[ContextT], where: str
-) -> Iterator[tuple[DocT, ContextT]]:
-    """Pass docs along with their contexts, even if a component replaced a doc.
+def pipe_with_contexts(
+    nlp: Language,
+    pairs: Iterable[tuple[Doc, ContextT]],
+    where: str,
+    batch_size: Optional[int] = None,
+) -> Iterator[tuple[Doc, ContextT]]:
+    """Annotate docs, and pass their contexts along, even if a component replaces a doc.
 
     spaCy returns new docs without context. They get the context of the doc they replace.
 
-    pairs (Iterable): What `nlp.pipe(..., as_tuples=True)` yields.
-    contexts (deque): What `remembered` kept.
     where (str): The start of the message.
 
     Raises ValueError in the end if docs were also left out, since it's unknown which.
     """
+    contexts = deque[ContextT]()
+
+    def remembered() -> Iterator[tuple[Doc, ContextT]]:
+        for doc, context in pairs:
+            contexts.append(context)
+            yield doc, context
+
     is_other = False
-    for doc, context in pairs:
+    for doc, context in nlp.pipe(remembered(), as_tuples=True, batch_size=batch_size):
         own = contexts.popleft()
         is_other |= context is None
         yield doc, own if context is None else context
