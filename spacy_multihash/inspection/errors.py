@@ -58,8 +58,8 @@ class Errors(Result):
     mistakes (Sequence[Mistake]): The most confident mistakes first, or in the order of the docs
         without probabilities.
     gold, predicted, right (int): The numbers of entities.
-    confusion (Confusion): The counts of gold and predicted
-        labels together, with right entities. None stands for no entity.
+    confusion (Confusion): The counts of gold and predicted labels together, with right entities.
+        None stands for no entity.
     """
 
     docs: Sequence[Doc] = field(repr=False)
@@ -233,15 +233,7 @@ def errors(
         mistake.explanation = explain_entity(
             prepared(name), doc, key, predicted=is_predicted, window=_WINDOW
         )
-    return Errors(
-        docs=docs,
-        mistakes=mistakes,
-        gold=sum(count for (label, _), count in confusion.items() if label is not None),
-        predicted=sum(count for (_, label), count in confusion.items() if label is not None),
-        right=confusion.total() - len(mistakes),
-        confusion=confusion,
-        has_training=train is not None,
-    )
+    return _collected(docs, mistakes, confusion, train is not None)
 
 
 def joined(docs: Sequence[Doc], parts: Sequence[Errors]) -> Errors:
@@ -249,16 +241,21 @@ def joined(docs: Sequence[Doc], parts: Sequence[Errors]) -> Errors:
 
     docs (Sequence[Doc]): The corpus. The mistakes have the numbers of its docs.
     """
-    mistakes = [mistake for part in parts for mistake in part.mistakes]
-    return Errors(
-        docs=docs,
-        mistakes=sorted(mistakes, key=_doubt),
-        gold=sum(part.gold for part in parts),
-        predicted=sum(part.predicted for part in parts),
-        right=sum(part.right for part in parts),
-        confusion=sum((Counter(part.confusion) for part in parts), Counter()),
-        has_training=all(part.has_training for part in parts),
-    )
+    mistakes = sorted((mistake for part in parts for mistake in part.mistakes), key=_doubt)
+    confusion = sum((Counter(part.confusion) for part in parts), Counter())
+    return _collected(docs, mistakes, confusion, all(part.has_training for part in parts))
+
+
+def _collected(
+    docs: Sequence[Doc],
+    mistakes: Sequence[Mistake],
+    confusion: Counter[tuple[Optional[str], Optional[str]]],
+    has_training: bool,
+) -> Errors:
+    gold = sum(count for (label, _), count in confusion.items() if label is not None)
+    predicted = sum(count for (_, label), count in confusion.items() if label is not None)
+    right = confusion.total() - len(mistakes)
+    return Errors(docs, mistakes, gold, predicted, right, confusion, has_training)
 
 
 def _doubt(mistake: Mistake) -> float:
