@@ -1,7 +1,7 @@
 """Explanations, of a recognizer whose log-odds are known sums."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from typing import Any
 
 import numpy
 import pytest
@@ -10,10 +10,9 @@ from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
-from spacy_multihash.inspection.effects import EVERYWHERE, IN_ENTITY, Effect, measure_effects
+from spacy_multihash.inspection.effects import EVERYWHERE, IN_ENTITY, measure_effects
 from spacy_multihash.inspection.explain import (
     MAX_LOG_ODDS,
-    Ask,
     Explained,
     Explanation,
     Key,
@@ -69,8 +68,17 @@ KNOWN = numpy.unique(
 SUM = Explained(ask_sum, FEATURES, draws=1)
 
 
-def explained_norm(ask: Ask, draws: int, window: int) -> Explanation:
-    explained = Explained(ask, {"NORM": NORM}, draws)
+def by_known(odds: Callable[[int], float]) -> Explained:
+    """A component whose log-odds depend on how many of the tokens 1 and 2 are known."""
+
+    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
+        numbers = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
+        return tempered([odds(number) for number in numbers for _ in keys[0]])
+
+    return Explained(ask, {"NORM": NORM}, 1)
+
+
+def explanation(explained: Explained, window: int = 1) -> Explanation:
     return explain_entity(explained, make_doc(), KEY, predicted=True, window=window)
 
 
@@ -104,27 +112,15 @@ def test_probabilities_next_to_0_and_1_have_log_odds() -> None:
     odds = numpy.array([-1e4, -30, -0.5, 20, 30])
     assert_allclose(log_odds(sigmoid(odds.clip(-700)))[1:], odds[1:], rtol=1e-3)
     assert_allclose(log_odds(numpy.array([0.0, 1.0])), [-MAX_LOG_ODDS, MAX_LOG_ODDS])
-
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
-        known = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
-        return tempered([20 + 3 * number for number in known])
-
-    found = explain_entity(
-        Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, predicted=True, window=1
-    )
+    found = explanation(by_known(lambda number: 20 + 3 * number))
     assert_allclose(found.by_token, [3, 3, 0], atol=0.01)
     assert found.completeness == pytest.approx(1, abs=0.01)
 
 
 def test_model_that_is_sure_is_explained_at_a_temperature() -> None:
     """Its probabilities are 1 in floating point, and its scores tell tokens apart."""
-
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
-        known = [numpy.isin(doc.to_array(NORM)[1:3], KNOWN).sum() for doc in docs]
-        return tempered([200 + 32 * number for number in known for _ in keys[0]])
-
-    explained = Explained(ask, {"NORM": NORM}, 1)
-    found = explain_entity(explained, make_doc(), KEY, predicted=True, window=1)
+    explained = by_known(lambda number: 200 + 32 * number)
+    found = explanation(explained)
     assert (found.factor, found.is_exact, found.probability) == (16, True, pytest.approx(1))
     assert_allclose(found.by_token, [2, 2, 0], atol=0.01)
     assert "divided by 16" in found.about
@@ -134,24 +130,15 @@ def test_model_that_is_sure_is_explained_at_a_temperature() -> None:
 
 
 def test_effects_that_no_temperature_shows_are_said_not_to_be_exact() -> None:
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
-        return lambda factor: numpy.ones(len(docs))  # as of a text classifier
-
-    explained = Explained(ask, {"NORM": NORM}, 1)
-    found = explain_entity(explained, make_doc(), KEY, predicted=True, window=1)
+    ones = Explained(lambda docs, keys: lambda factor: numpy.ones(len(docs)), {"NORM": NORM}, 1)
+    found = explanation(ones)
     assert not found.is_exact and "too sure" in found.about
-    assert "too sure" in " ".join(measure_effects(explained, [(make_doc(), [KEY])]).notes())
+    assert "too sure" in " ".join(measure_effects(ones, [(make_doc(), [KEY])]).notes())
 
 
 def test_redundant_tokens_explain_less_than_all() -> None:
     """One of two known words is enough."""
-
-    def ask(docs: Sequence[Doc], keys: Sequence[Sequence[Key]]) -> Tempered:
-        return tempered([numpy.isin(d.to_array(NORM)[1:3], KNOWN).any() for d in docs])
-
-    found = explain_entity(
-        Explained(ask, {"NORM": NORM}, 1), make_doc(), KEY, predicted=True, window=1
-    )
+    found = explanation(by_known(bool))
     assert (found.together, found.completeness) == (pytest.approx(1), pytest.approx(0))
 
 
@@ -165,9 +152,7 @@ def test_log_odds_of_several_unknown_symbols_are_averaged() -> None:
         asked.extend(v for v, symbol in zip(values, symbols, strict=True) if symbol not in KNOWN)
         return tempered(values)
 
-    found = explain_entity(
-        Explained(ask, {"NORM": NORM}, 9), make_doc(), KEY, predicted=True, window=0
-    )
+    found = explanation(Explained(ask, {"NORM": NORM}, 9), window=0)
     assert len(asked) == 27  # of the feature, of the token, and of all together
     assert 0 < sum(asked) < 27
     assert found.by_feature[0][0] == pytest.approx(1 - numpy.mean(asked[:9]))
@@ -178,33 +163,19 @@ def gold(docs: list[Doc]) -> list[tuple[Doc, list[Key]]]:
     return [(doc, [(e.start, e.end, e.label_) for e in doc.ents]) for doc in docs if doc.ents]
 
 
-def effects() -> dict[tuple[Optional[str], str, str], Effect]:
-    found = measure_effects(SUM, gold(make_docs())).effects
-    keyed = {(each.label, each.feature, each.where): each for each in found}
-    assert len(keyed) == len(found)
-    return keyed
-
-
 def test_effects_are_means_over_the_entities_of_a_label() -> None:
-    found = effects()
-    assert {label for label, *_ in found} == {"GPE", "PER", None}
-    docs = make_docs()
+    effects = measure_effects(SUM, gold(make_docs())).effects
+    keyed = {(each.label, each.feature, each.where): each for each in effects}
+    assert len(keyed) == len(effects) and {label for label, *_ in keyed} == {"GPE", "PER", None}
     for feature, attr in FEATURES.items():
-        falls = {
-            EVERYWHERE: [sum(weight(d, i, attr) for i in range(len(d))) for d in docs],
-            IN_ENTITY: [
-                sum(weight(d, i, attr) for ent in d.ents for i in range(ent.start, ent.end))
-                for d in docs
-            ],
-        }
-        for where, of_docs in falls.items():
-            values = [
-                fall
-                for fall, doc in zip(of_docs, docs, strict=True)
-                for ent in doc.ents
-                if ent.label_ == "PER"
-            ]
-            each = found["PER", feature, where]
+        for where in (EVERYWHERE, IN_ENTITY):
+            values = []
+            for doc in make_docs():
+                own = {i for ent in doc.ents for i in range(ent.start, ent.end)}
+                places = own if where == IN_ENTITY else range(len(doc))
+                fall = sum(weight(doc, i, attr) for i in places)
+                values += [fall for ent in doc.ents if ent.label_ == "PER"]
+            each = keyed["PER", feature, where]
             assert each.entities == len(values) == 4
             assert each.mean == pytest.approx(numpy.mean(values))
             assert each.error == pytest.approx(numpy.std(values, ddof=1) / 2)

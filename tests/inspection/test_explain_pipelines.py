@@ -16,7 +16,6 @@ from thinc.api import fix_random_seed
 
 from spacy_multihash.inspection.effects import explain_corpus
 from spacy_multihash.inspection.explain import (
-    TOKENS_AROUND,
     Explanations,
     explain,
     prepare,
@@ -255,15 +254,15 @@ def paragraph(page: str) -> str:
     return unescape(re.sub("<.*?>", "", text))
 
 
-def test_page_cuts_long_texts_around_the_entity(nlp: Language) -> None:
-    def shown(around: str) -> str:
+def test_page_cuts_long_texts_around_the_entity(
+    nlp: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacy_multihash.inspection.explain.TOKENS_AROUND", 5)
+    for number, before, after in ((7, "… ", "…"), (5, "", "")):
+        around = "rain " * number
         done = explain(nlp, f"{around}Anna {around}", spans=["Anna=PER"], window=0)
-        return paragraph(done.page())
-
-    kept = "rain " * TOKENS_AROUND
-    cut = re.sub(r"\[.+?\]", "", shown("rain " * (TOKENS_AROUND + 50)))
-    assert cut == f"… {kept}Anna {kept}…"
-    assert "…" not in shown(kept)
+        text = re.sub(r"\[.+?\]", "", paragraph(done.page()))
+        assert text == f"{before}{'rain ' * 5}Anna {'rain ' * 5}{after}"
 
 
 # The command

@@ -69,12 +69,14 @@ def test_embedding_takes_them_for_words_that_it_does_not_know(nlp: Language) -> 
 @pytest.mark.parametrize("draws", [(0, 0), (0, 1)])
 def test_hashing_takes_each_draw_for_another_symbol(nlp: Language, draws: tuple[int, int]) -> None:
     doc = Doc(nlp.vocab, words=WORDS)
-    model = build_multi_hash_embed_v1(8, ATTRS, [50, 20], False)
+    model = build_multi_hash_embed_v1(8, [*ATTRS, "NORM{2,3}"], [50, 20, 97], False)
     model.initialize(X=[doc])
     here = numpy.arange(5)
-    found = [embed(model, UnknownSymbols(doc, {NORM: here}, draw)) for draw in draws]
-    assert numpy.allclose(found[0], found[1], atol=1e-5) == (draws[0] == draws[1])
-    whole = embed(model, UnknownSymbols(doc, {NORM: here, SHAPE: here}, draws[1]))
+    for attr in (NORM, "NORM{2,3}"):
+        found = [embed(model, UnknownSymbols(doc, {attr: here}, draw)) for draw in draws]
+        assert numpy.allclose(found[0], found[1], atol=1e-5) == (draws[0] == draws[1])
+    unknown = dict.fromkeys((NORM, SHAPE, "NORM{2,3}"), here)
+    whole = embed(model, UnknownSymbols(doc, unknown, draws[1]))
     assert_close(whole, numpy.repeat(whole[:1], 5, axis=0))
 
 
@@ -179,24 +181,3 @@ def test_features_beyond_attributes_are_unknown_one_by_one(nlp: Language, repeat
         assert not numpy.allclose(found[1], known[1], atol=1e-4)
         changed[name] = found[1]
     assert len({vector.tobytes() for vector in changed.values()}) == len(changed)
-
-
-@pytest.mark.usefixtures("_place")
-def test_unknown_features_have_the_symbol_of_their_draw_alone(nlp: Language) -> None:
-    docs: list[Any] = [
-        UnknownSymbols(
-            Doc(nlp.vocab, words=WORDS), dict.fromkeys(FEATURES[:-1], numpy.arange(5)), i
-        )
-        for i in (0, 0, 1)
-    ]
-    derived_features = {name: feature for name in FEATURES if (feature := parse(name))}
-    types, type_of = find_unique([*docs, Doc(nlp.vocab, words=WORDS)], [SHAPE], derived_features)
-    for name in FEATURES[:2]:
-        ids = types.to_array([SHAPE, name])[type_of, 1]
-        assert len(set(ids[:10])) == len(set(ids[10:15])) == 1 and ids[0] != ids[10]
-        assert len(set(ids[15:])) == 3
-    for name in FEATURES[2:4]:
-        symbols, lengths = types.bags(name)
-        assert set(lengths[type_of[:15]]) == {1} and lengths[type_of[15:]].min() > 1
-        firsts = symbols[(lengths.cumsum() - lengths)[type_of]]
-        assert len(set(firsts[:10])) == len(set(firsts[10:15])) == 1 and firsts[0] != firsts[10]

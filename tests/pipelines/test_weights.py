@@ -19,7 +19,6 @@ from thinc.api import Model, Softmax, chain, fix_random_seed, set_dropout_rate, 
 from spacy_multihash import (
     build_maxout_window_encoder_v1,
     build_multi_hash_embed_v1,
-    build_multi_weighted_hash_embed_v1,
     embed_from_spacy,
     embed_to_spacy,
     encoder_from_spacy,
@@ -96,25 +95,6 @@ def test_layer_goes_back_to_spacy_with_the_dropout_of_tables_and_without(
     assert_equal_predictions(theirs, ours, docs)
     same = numpy.allclose(trained_vectors(theirs, docs), trained_vectors(ours, docs), atol=1e-5)
     assert same == table_dropout
-
-
-@pytest.mark.parametrize("seeds", [None, [0, 2**32 - 1, 9]])
-def test_layer_of_spacy_takes_over_other_seeds_with_the_weights(
-    seeds: Any, docs: list[Doc]
-) -> None:
-    embed = ours(seeds=seeds).initialize(X=docs)
-    fresh = MultiHashEmbed(8, ATTRS, [50, 20, 2], False).from_bytes(
-        embed_to_spacy(embed).to_bytes()
-    )
-    assert_equal_predictions(fresh, embed, docs)
-
-
-def test_weights_without_importance_go_to_spacy(docs: list[Doc]) -> None:
-    settings = {"num_hashes": 4, "seeds": [8, 9], "train_importance": False}
-    weighted = build_multi_weighted_hash_embed_v1(
-        8, ["NORM", "SHAPE"], [50, 20], False, **settings
-    ).initialize(X=docs)
-    assert_equal_predictions(embed_to_spacy(weighted), weighted, docs)
 
 
 def test_encoder_weights_go_both_ways() -> None:
