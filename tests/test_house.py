@@ -170,7 +170,6 @@ def test_factory_that_spacy_always_imports_is_light() -> None:
     }
     assert {name for name in names if name.startswith("spacy_multihash.ner.tagger.")} == {
         "spacy_multihash.ner.tagger.factory",
-        "spacy_multihash.ner.tagger.settings",
     }
     assert {name.split(".")[0] for name in names} & {"torch", "pandas"} == set()
 

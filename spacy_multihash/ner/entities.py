@@ -1,9 +1,10 @@
 """Entities of docs: existing and new ones, constraints, and probabilities of any entities."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Sequence, Sized
 from itertools import accumulate
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Union, cast
 
 import numpy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IS_SPACE, SENT_START
@@ -25,9 +26,9 @@ IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGINS = 0, 1, 2, 3
 CONSTRAINING = [SENT_START, IS_SPACE, ENT_IOB]
 
 
-def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
+def lengths_of(docs: Sequence[Sized]) -> numpy.ndarray:
     """Count the tokens of each doc, (B,) int64."""
-    return numpy.array([len(doc) for doc in docs], dtype="int64")
+    return numpy.array([*map(len, docs)], dtype="int64")
 
 
 def token_attributes(
@@ -35,36 +36,38 @@ def token_attributes(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Read A > 1 attributes of all tokens, (N, A) uint64, and the lengths of docs, (B,) int64."""
     arrays = [doc.to_array([*attrs]) for doc in docs]
-    lengths = numpy.array([*map(len, arrays)], dtype="int64")
-    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths
+    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths_of(arrays)
 
 
-def constraints_of(docs: list[Doc]) -> Constraints:
+def constraints_of(attrs: numpy.ndarray, lengths: numpy.ndarray) -> Constraints:
     """Find the constraints of docs, by the rules of spaCy's ner.
 
     No entity begins with whitespace or crosses the boundary of a sentence. Blocked tokens, and
     tokens of existing entities, get no new entity.
+
+    attrs (N, 3) uint64: `CONSTRAINING`.
     """
-    tokens, lengths = token_attributes(docs, CONSTRAINING)
-    sentence_starts, spaces, iob = tokens.T
+    sentence_starts, spaces, iob = attrs.T
     starts = sentence_starts == 1
     starts[(lengths.cumsum() - lengths)[lengths > 0]] = True
     return Constraints(starts, spaces == 1, (iob == IOB_INSIDE) | (iob == IOB_BEGINS))
 
 
-def without_entities(constraints: Constraints, docs: list[Doc]) -> Constraints:
+def without_entities(constraints: Constraints, docs: Sequence[Doc]) -> Constraints:
     """Allow new entities on existing entities' tokens, not on blocked tokens."""
-    iob_and_type = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE]) for doc in docs])
+    iob_and_type, _ = token_attributes(docs, [ENT_IOB, ENT_TYPE])
     return constraints._replace(outside=(iob_and_type == (IOB_BEGINS, 0)).all(axis=1))
 
 
-def present_entities(docs: list[Doc], labels: Sequence[str]) -> Entities:
+def present_entities(docs: Sequence[Doc], labels: Sequence[str]) -> Entities:
     """List the existing entities of docs with these labels."""
-    present = [
-        [(ent.start, ent.end, ent.label_) for ent in doc.ents if ent.label_ in labels]
-        for doc in docs
-    ]
-    return entities_at(docs, present, labels)
+    keys = [[key_of(ent) for ent in doc.ents if ent.label_ in labels] for doc in docs]
+    return entities_at(docs, keys, labels)
+
+
+def key_of(span: Span) -> EntityKey:
+    """Return the key of an entity."""
+    return span.start, span.end, span.label_
 
 
 def entity_keys(
@@ -109,21 +112,17 @@ def entities_at(docs: Sequence[Doc], keys: KeysOfDocs, labels: Sequence[str]) ->
 
 
 def spans_of(docs: Sequence[Doc], entities: Entities, labels: Sequence[str]) -> list[list[Span]]:
-    """Make the spans of each doc from entities of the batch."""
+    """Make the spans of each doc from entities of the batch. Tokens keep the ids of links."""
     spans: list[list[Span]] = [[] for _ in docs]
     for i, (start, end, label) in entity_keys(docs, entities, labels):
-        spans[i].append(Span(docs[i], start, end, label=label))
+        doc = docs[i]
+        spans[i].append(Span(doc, start, end, label=label, kb_id=doc[start].ent_kb_id))
     return spans
-
-
-def has_entities(doc: Doc) -> bool:
-    """Check if a doc has entities, or tokens that are known to be in none."""
-    return doc.has_annotation("ENT_IOB") or doc.has_annotation("ENT_TYPE")
 
 
 def set_entities(doc: Doc, spans: list[Span]) -> None:
     """Set new entities, keep existing entities, and set all other tokens to outside."""
-    if not has_entities(doc):
+    if not (doc.has_annotation("ENT_IOB") or doc.has_annotation("ENT_TYPE")):
         doc.set_ents(spans)
         return
     doc.set_ents(spans, default="unmodified")
@@ -132,41 +131,65 @@ def set_entities(doc: Doc, spans: list[Span]) -> None:
     doc.from_array(ENT_IOB, cast(Ints2d, iob))
 
 
-# The probabilities of entities of a doc.
-Confidences = dict[EntityKey, float]
+# Probabilities
 
 
-def confidences_of(
-    docs: Sequence[Doc], entities: Entities, probabilities: numpy.ndarray, labels: Sequence[str]
-) -> list[Confidences]:
-    """Sort the probabilities of M entities, (M,) float, by doc."""
-    confidences: list[Confidences] = [{} for _ in docs]
-    keys = entity_keys(docs, entities, labels)
-    for (i, key), probability in zip(keys, probabilities.tolist(), strict=True):
-        confidences[i][key] = probability
-    return confidences
+class SpanProbabilities(NamedTuple):
+    """Probabilities of entities of D docs.
 
-
-def set_confidences(
-    doc: Doc,
-    confidences: Confidences,
-    labels: Collection[str],
-    spans_key: str,
-    left_out: Collection[Span] = (),
-) -> None:
-    """Put a doc's M entities into doc.spans[spans_key], with `attrs["scores"]`, (M,) float32.
-
-    Each entity gets its own score, even if other code changed the doc after the prediction.
-    Entities that other code set get NaN.
-
-    labels (Collection[str]): The labels of the recognizer. Entities with other labels are left out.
-    left_out (Collection[Span]): More entities to put there, which aren't in doc.ents.
+    scores: For each doc, predicted entities and candidates with their probabilities.
+    left_out (D,) float64: Bounds the errors of a doc's probabilities.
+    expected (D, K) float64: The expected number of entities of each label, predicted or not: the
+        sum of the probabilities of all spans. Entities that a doc had before don't count.
     """
-    entities = [ent for ent in doc.ents if ent.label_ in labels]
-    entities = sorted([*entities, *left_out], key=lambda ent: (ent.start, ent.end))
-    scores = [confidences.get((ent.start, ent.end, ent.label_), numpy.nan) for ent in entities]
-    doc.spans[spans_key] = entities
-    doc.spans[spans_key].attrs["scores"] = numpy.array(scores, dtype="float32")
+
+    scores: list[dict[EntityKey, float]]
+    left_out: numpy.ndarray
+    expected: numpy.ndarray
+
+
+def span_probabilities(
+    docs: Sequence[Doc],
+    labels: Sequence[str],
+    listed: Sequence[tuple[Entities, numpy.ndarray]] = (),
+    begins: Union[numpy.ndarray, float] = 0.0,
+    left_out: Union[numpy.ndarray, float] = 0.0,
+) -> SpanProbabilities:
+    """Sort probabilities by doc.
+
+    listed: Entities of the batch, and their probabilities (M,).
+    begins (N, K) float64: The probability that an entity of each label begins with each token.
+    """
+    scores: list[dict[EntityKey, float]] = [{} for _ in docs]
+    for entities, probabilities in listed:
+        keys = entity_keys(docs, entities, labels)
+        for (i, key), probability in zip(keys, probabilities.tolist(), strict=True):
+            scores[i][key] = probability
+    expected = numpy.zeros((len(docs), len(labels)))
+    numpy.add.at(expected, numpy.repeat(numpy.arange(len(docs)), lengths_of(docs)), begins)
+    return SpanProbabilities(scores, numpy.zeros(len(docs)) + left_out, expected)
+
+
+def set_span_probabilities(
+    docs: Sequence[Doc], labels: Sequence[str], spans_key: str, probabilities: SpanProbabilities
+) -> None:
+    """Put doc.ents and the other candidates into doc.spans[spans_key], with their scores.
+
+    Its attrs get "scores", (M,) float32, "left_out", a float, and "expected", the expected number
+    of entities by label. Entities that other code set have the score NaN, or if they have another
+    label than the recognizer's, are left out.
+    """
+    for doc, scores, left_out, expected in zip(docs, *probabilities, strict=True):
+        entities = {key_of(ent): ent for ent in doc.ents if ent.label_ in labels}
+        keys = sorted({**entities, **scores}, key=lambda key: key[:2])
+        doc.spans[spans_key] = [
+            entities.get(key) or Span(doc, key[0], key[1], label=key[2]) for key in keys
+        ]
+        doc.spans[spans_key].attrs.update(
+            scores=numpy.array([scores.get(key, numpy.nan) for key in keys], dtype="float32"),
+            left_out=float(left_out),
+            expected=dict(zip(labels, expected.tolist(), strict=True)),
+        )
 
 
 class SpanScores(NamedTuple):

@@ -10,7 +10,15 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from .biluo import MISSING, OUTSIDE, Entities, as_entities, tag_columns, tag_names
-from .entities import IOB_BEGINS, IOB_INSIDE, IOB_OUTSIDE, EntityKey, lengths_of
+from .entities import (
+    IOB_BEGINS,
+    IOB_INSIDE,
+    IOB_OUTSIDE,
+    EntityKey,
+    key_of,
+    lengths_of,
+    token_attributes,
+)
 
 
 def gold_labels(examples: Iterable[Example]) -> list[str]:
@@ -33,16 +41,12 @@ def gold_tags(examples: Sequence[Example], labels: Sequence[str]) -> numpy.ndarr
     references = [eg.reference for eg, same in zip(examples, aligned, strict=True) if same]
     if references:
         tags[numpy.repeat(aligned, lengths)] = _read_off(references, labels)
-    numbers: dict[Optional[str], int] = {
-        None: MISSING,
-        **{name: i for i, name in enumerate(tag_names(labels))},
-    }
-    ends = lengths.cumsum().tolist()
-    for example, same, end in zip(examples, aligned, ends, strict=True):
+    numbers: dict[Optional[str], int] = {name: i for i, name in enumerate(tag_names(labels))}
+    for example, same, end in zip(examples, aligned, lengths.cumsum().tolist(), strict=True):
         if not same:
             names = example.get_aligned_ner()
             _check_labels({name[2:] for name in names if name is not None and name != "O"}, labels)
-            tags[end - len(names) : end] = [numbers[name] for name in names]
+            tags[end - len(names) : end] = [numbers.get(name, MISSING) for name in names]
     return tags
 
 
@@ -58,23 +62,18 @@ def wrong_entities(examples: Sequence[Example], labels: Sequence[str], key: str)
     entities: list[tuple[int, int, int]] = []
     begin = 0
     for example in examples:
-        spans = example.reference.spans.get(key, [])
+        doc, spans = example.predicted, example.reference.spans.get(key, [])
         wrong = _aligned(example, spans, allow_overlap=True) if spans else set()
-        both = wrong & _aligned(example, example.reference.ents) if wrong else set()
-        if both:
-            doc = example.predicted
+        if both := wrong and wrong & _aligned(example, example.reference.ents):
             named = ", ".join(f"{doc[i:j].text!r} ({label})" for i, j, label in sorted(both))
             raise ValueError(
                 "An example has the same entity as right and as known to be wrong, in "
                 f"reference.ents and in reference.spans[{key!r}]: {named}. Take "
                 "it out of one of them."
             )
-        entities += sorted(
-            (begin + start, begin + end, numbers[label])
-            for start, end, label in wrong
-            if label in numbers
-        )
-        begin += len(example.predicted)
+        rows = [(begin + i, begin + j, numbers[x]) for i, j, x in wrong if x in numbers]
+        entities += sorted(rows)
+        begin += len(doc)
     return as_entities(entities)
 
 
@@ -83,7 +82,7 @@ def _aligned(
 ) -> set[EntityKey]:
     if not same_tokens(example.predicted, example.reference):
         spans = example.get_aligned_spans_y2x(spans, allow_overlap=allow_overlap)
-    return {(span.start, span.end, span.label_) for span in spans if span.start < span.end}
+    return {key_of(span) for span in spans if span.start < span.end}
 
 
 def same_tokens(doc: Doc, other: Doc) -> bool:
@@ -93,11 +92,9 @@ def same_tokens(doc: Doc, other: Doc) -> bool:
 
 def _read_off(docs: Sequence[Doc], labels: Sequence[str]) -> numpy.ndarray:
     """Return the tags of the docs' own entities, (N,) int64."""
-    tokens = numpy.concatenate([doc.to_array([ENT_IOB, ENT_TYPE, IS_SPACE]) for doc in docs])
+    tokens, lengths = token_attributes(docs, [ENT_IOB, ENT_TYPE, IS_SPACE])
     iob, types, spaces = tokens.T
-    lengths = lengths_of(docs)
-    ends = lengths.cumsum()
-    begins = iob == IOB_BEGINS
+    ends, begins = lengths.cumsum(), iob == IOB_BEGINS
     goes_on = numpy.append(iob[1:] == IOB_INSIDE, False)
     goes_on[ends[lengths > 0] - 1] = False
     inside = (types != 0) & (begins | (iob == IOB_INSIDE))

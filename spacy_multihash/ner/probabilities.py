@@ -9,12 +9,12 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from .recognizer import WithSettings
+from .recognizer import Recognizer
 
 # An entity of a doc: its first character, the character after its last, and its label.
 Place = tuple[int, int, str]
@@ -44,19 +44,22 @@ def ask_probabilities(nlp: Language, *, threshold: Optional[float] = None) -> No
     threshold (Optional[float]): The threshold for tagger_ner. None keeps its own.
     """
     for name, pipe in nlp.pipeline:
-        spans_key = _ask(name, pipe, threshold)
+        # A beam has no probabilities, and raises if asked for them
+        if not isinstance(pipe, Recognizer) or pipe.cfg.get("beam_width", 1) != 1:
+            continue
+        if pipe.spans_key is None:
+            pipe.spans_key = f"{_OWN_KEYS}{name}"
+        if hasattr(pipe, "threshold") and threshold is not None:
+            pipe.threshold = threshold
         before, after = f"{_BEFORE}_{name}", f"{_KNOWN}_{name}"
-        if spans_key is not None and before not in nlp.component_names:
+        if before not in nlp.component_names:
             nlp.add_pipe(_NOTES, name=before, before=name)
-            nlp.add_pipe(_NOTES, name=after, after=name, config={"spans_key": spans_key})
+            nlp.add_pipe(_NOTES, name=after, after=name, config={"spans_key": pipe.spans_key})
 
 
 @contextmanager
 def asking_probabilities(
-    nlp: Language,
-    *,
-    threshold: Optional[float] = None,
-    candidates_above: Optional[float] = None,
+    nlp: Language, *, threshold: Optional[float] = None, candidates_above: Optional[float] = None
 ) -> Iterator[bool]:
     """Make components give probabilities as long as the context is open; see ask_probabilities.
 
@@ -66,36 +69,19 @@ def asking_probabilities(
     Yields whether any component gives them.
     """
     names = set(nlp.component_names)
-    settings = [
-        (pipe, name, getattr(pipe, name))
-        for _, pipe in nlp.pipeline
-        for name in ("candidates_above", "spans_key", "threshold")
-        if hasattr(pipe, name)
-    ]
+    recognizers: list[Any] = [pipe for _, pipe in nlp.pipeline if isinstance(pipe, Recognizer)]
+    settings = [pipe.settings for pipe in recognizers]
     ask_probabilities(nlp, threshold=threshold)
-    for _, pipe in nlp.pipeline if candidates_above is not None else ():
-        if getattr(pipe, "spans_key", None) is not None:
-            setattr(pipe, "candidates_above", candidates_above)  # noqa: B010 (of both recognizers)
+    for pipe in recognizers:
+        if candidates_above is not None and pipe.spans_key is not None:
+            pipe.candidates_above = candidates_above
     try:
         yield any(name.startswith(_KNOWN) for name in nlp.component_names)
     finally:
         for name in [name for name in nlp.component_names if name not in names]:
             nlp.remove_pipe(name)
-        for pipe, name, value in settings:
-            setattr(pipe, name, value)
-
-
-def _ask(name: str, pipe: object, threshold: Optional[float]) -> Optional[str]:
-    """Return the key in doc.spans for a component's probabilities, None if it has none."""
-    if not isinstance(pipe, WithSettings):
-        return None
-    if pipe.cfg.get("beam_width", 1) != 1:
-        return None  # a beam has no probabilities, and raises if asked for them
-    if pipe.spans_key is None:
-        pipe.spans_key = f"{_OWN_KEYS}{name}"
-    if hasattr(pipe, "threshold") and threshold is not None:
-        pipe.threshold = threshold
-    return pipe.spans_key
+        for pipe, former in zip(recognizers, settings, strict=True):
+            pipe.settings = former
 
 
 def notes_of(doc: Doc) -> Noted:

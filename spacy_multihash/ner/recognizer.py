@@ -1,25 +1,42 @@
-"""Base of recognizers: settings as attributes, a lock for labels, and errors for weights.
+"""What both recognizers do alike: settings as attributes, labels, predictions, probabilities.
 
-The settings are a frozen dataclass. To add a setting, add a field with its check, and an argument
-of the factory.
+A recognizer is a `Recognizer` and one of spaCy's components. It says how its model is read, and
+how docs are scored, as `Inputs` and `Scored`.
 """
 
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from threading import RLock
-from typing import Any, ClassVar, Optional
+from typing import Any, ClassVar, NamedTuple, Optional, Protocol, Union
 
+import numpy
 from spacy.errors import Errors
 from spacy.pipeline.tok2vec import Tok2VecListener
 from spacy.tokens import Doc
 from thinc.api import Model, get_array_module
 
-from ..common.checks import is_number, setting_error
 from ..common.types import Array
+from ..compute.array_ops import ArrayOps
+from ..compute.ops import operations
+from ..compute.plans import Plan, Reading
+from .biluo import Entities, as_entities
+from .entities import (
+    KeysOfDocs,
+    SpanProbabilities,
+    SpanScores,
+    entities_at,
+    entity_keys,
+    key_of,
+    set_entities,
+    set_span_probabilities,
+    span_probabilities,
+    spans_of,
+    token_attributes,
+)
 
 
 class LabelLock:
@@ -51,14 +68,69 @@ def locked(method: Callable) -> Callable:
     """Hold the component's lock of labels in a method."""
 
     @wraps(method)
-    def call(self: "WithSettings", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def call(self: "Recognizer", *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         with self.label_lock:
             return method(self, *args, **kwargs)
 
     return call
 
 
-class WithSettings:
+class Prediction(NamedTuple):
+    """The entities of a batch of docs.
+
+    entities: The new entities. Those of batch_ner include the docs' existing entities.
+    labels: The labels that the entities' numbers refer to.
+    probabilities: None if not requested.
+    """
+
+    entities: Entities
+    labels: Sequence[str]
+    probabilities: Optional[SpanProbabilities] = None
+
+
+class Inputs(NamedTuple):
+    """What a recognizer has read for docs with N tokens.
+
+    read: The labels and weights of one moment, with `ops`, and `finder` for kernels, or None.
+    X (N, nI): The vectors of tokens.
+    attrs (N, A) uint64: The attributes of tokens.
+    lengths (D,) int64: How many tokens each doc has.
+    """
+
+    read: Any
+    X: Array
+    attrs: numpy.ndarray
+    lengths: numpy.ndarray
+
+    def find(self) -> Optional[Prediction]:
+        """Find the entities by kernels; None where array code has to look closer."""
+        read = self.read
+        if read.finder is None:
+            return None
+        spans = read.ops.find_entities(self.X, read.finder, self.attrs, self.lengths)
+        return None if spans is None else Prediction(Entities(*spans), read.labels)
+
+
+class Scored(Protocol):
+    """The scores of docs."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The labels that the entities' numbers refer to."""
+
+    def find(self) -> Entities:
+        """Find the entities."""
+
+    def probabilities(self, entities: Entities, temperature: float) -> numpy.ndarray:
+        """Compute the probabilities of entities of the batch, (E,)."""
+
+    def spans(
+        self, docs: list[Doc], entities: Entities, temperature: float, above: Optional[float]
+    ) -> SpanProbabilities:
+        """Compute the probabilities of the predicted entities, and of candidates above one."""
+
+
+class Recognizer:
     """A component whose settings are attributes, which you can change after training.
 
     `settings_type` is the dataclass. Its method `check` gets the component, and raises ValueError
@@ -69,8 +141,11 @@ class WithSettings:
     """
 
     settings_type: ClassVar[Any]
+    attrs: ClassVar[Sequence[int]]  # of tokens, for kernels
     settings: Any
     label_lock: LabelLock
+    name: str
+    model: Model
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return a setting."""
@@ -86,43 +161,98 @@ class WithSettings:
             value.check(self)
         super().__setattr__(name, value)
 
+    def _begin(self, name: str, settings: dict[str, Any]) -> None:
+        """Make the lock, and check and keep the settings."""
+        self.name = name
+        self.label_lock, self._plan = LabelLock(), Plan()
+        self.settings = self.settings_type(**settings)
+
+    def _read_model(self, ops: ArrayOps, reading: Reading, model: Model) -> Any:  # noqa: ANN401
+        """Read labels and weights at one moment, for `Inputs`."""
+        raise NotImplementedError
+
+    def _score(self, docs: list[Doc], inputs: Inputs, *, probable: bool) -> Scored:
+        """Score docs. Raise ValueError for NaN and infinite scores, if they're `probable`."""
+        raise NotImplementedError
+
+    def _read(self) -> Any:  # noqa: ANN401 (what `_read_model` returns, now or before)
+        return self._plan.of(self.model, operations(self.model.ops), self._read_model)
+
+    def _inputs(self, docs: list[Doc]) -> Inputs:
+        read = self._read()
+        return Inputs(read, read.vectors(docs), *token_attributes(docs, self.attrs))
+
+    def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401
+        """Find the entities of docs, without setting them.
+
+        Returns a `Prediction`.
+
+        Raises ValueError if scores that it needs aren't finite.
+        """
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        settings = self.settings
+        warn_unheard(self.name, self.model, docs)
+        asks = settings.spans_key is not None or bool(getattr(settings, "threshold", 0))
+        if not any(map(len, docs)):
+            nothing = span_probabilities(docs, self.labels) if asks else None
+            return Prediction(as_entities([]), self.labels, nothing)
+        inputs = self._inputs(docs)
+        if not asks and (prediction := inputs.find()) is not None:
+            return prediction
+        scored = self._score(docs, inputs, probable=asks)
+        entities, labels = scored.find(), scored.labels
+        if not asks:
+            return Prediction(entities, labels)
+        above = settings.candidates_above
+        return Prediction(
+            entities, labels, scored.spans(docs, entities, settings.temperature, above)
+        )
+
+    def score_spans(
+        self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
+    ) -> SpanScores:
+        """Compute the probabilities of entities of docs, at any temperature.
+
+        keys (Optional[KeysOfDocs]): The entities of each doc. Null takes all predicted entities.
+
+        Raises ValueError for unknown labels, for tokens outside a doc, and for scores that aren't
+        finite.
+        """
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        warn_unheard(self.name, self.model, docs)
+        if not any(map(len, docs)):
+            if keys is not None:
+                entities_at(docs, keys, self.labels)  # checks them
+            return SpanScores([], lambda temperature: numpy.zeros(0))
+        scored = self._score(docs, self._inputs(docs), probable=True)
+        entities = scored.find() if keys is None else entities_at(docs, keys, scored.labels)
+        probabilities = partial(scored.probabilities, entities)
+        return SpanScores(entity_keys(docs, entities, scored.labels), probabilities)
+
+    def set_annotations(
+        self,
+        docs: Union[Doc, Iterable[Doc]],
+        prediction: Any,  # noqa: ANN401
+    ) -> None:
+        """Set doc.ents, and doc.spans if there is a `spans_key`.
+
+        prediction (Any): What `predict` has returned.
+        """
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        entities, labels, probabilities = prediction
+        new, threshold = spans_of(docs, entities, labels), getattr(self, "threshold", 0)
+        for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):
+            if probabilities is not None and threshold:
+                scores = probabilities.scores[i]
+                spans = [span for span in spans if scores[key_of(span)] >= threshold]
+            set_entities(doc, spans)
+        if probabilities is not None and self.spans_key is not None:
+            set_span_probabilities(docs, labels, self.spans_key, probabilities)
+
 
 @cache
 def _names(settings_type: Any) -> frozenset[str]:  # noqa: ANN401
     return frozenset(field.name for field in fields(settings_type))
-
-
-def other_architecture(component: str, expected: str, given: str) -> ValueError:
-    """Make the error for a model of another architecture than expected."""
-    return ValueError(
-        f"The model must be of the architecture {expected}, got '{given}' (component "
-        f'"{component}"). Set it in [components.{component}.model].'
-    )
-
-
-def check_temperature(where: str, temperature: object) -> None:
-    """Raise ValueError unless temperature is above 0.
-
-    where (str): The component, for the message.
-    """
-    if not (is_number(temperature) and 0 < temperature < math.inf):
-        raise setting_error(where, "temperature", "a number above 0", temperature)
-
-
-def check_candidates(where: str, above: object, spans_key: Optional[str]) -> None:
-    """Raise ValueError if candidates_above isn't a probability, or has no effect.
-
-    where (str): The component, for the message.
-    """
-    if above is None:
-        return
-    if not (is_number(above) and 0 < above <= 1):
-        raise setting_error(where, "candidates_above", "a probability above 0, or null", above)
-    if spans_key is None:
-        raise ValueError(
-            f"{where}: candidates_above = {above} has no effect without spans_key, which says "
-            "where in doc.spans the candidates go. Set spans_key, or candidates_above = null."
-        )
 
 
 def are_finite(arrays: Iterable[Array]) -> bool:

@@ -15,7 +15,7 @@ from ..compute.ops import operations
 from ..compute.plans import Plan, Reading
 from ..ner.entities import token_attributes
 from ..ner.recognizer import check_loss, warn_unheard
-from ..ner.transition.states import Vectors, vectors_of, weights_of
+from ..ner.transition.states import Vectors, check_actions, vectors_of, weights_of
 from .actions import NUM_FEATURES, read_actions
 
 _ATTRS = [SENT_START, HEAD, DEP]
@@ -48,7 +48,7 @@ class Parser(NamedTuple):
         Heads and labels that docs have already stay where the parser adds no arc, and so do
         sentence starts, as in spaCy's parser.
         """
-        X = numpy.require(self.vectors.predict(self.ops, docs), "float32", ["C", "A"])
+        X = numpy.require(self.vectors(docs), "float32", ["C", "A"])
         attrs, lengths = token_attributes(docs, _ATTRS)
         return Parses(*self.ops.parse(X, self.compiled, attrs, lengths), lengths.cumsum())
 
@@ -127,11 +127,6 @@ class BatchDependencyParser(DependencyParser):
         for name in ("labels", "n_moves"):  # another object if they were set, or another number
             reading.attribute(moves, name)
         weights = weights_of(model, reading)
-        if weights.nO != moves.n_moves:  # spaCy's code would read beyond its arrays
-            raise ValueError(
-                f'Component "{self.name}": its model has weights for {weights.nO} actions, but its '
-                f"labels have {moves.n_moves}. Add labels with add_label, and load the files of "
-                "one pipeline."
-            )
+        check_actions(self.name, weights, moves)  # spaCy's code would read beyond its arrays
         compiled = ops.parser(weights, read_actions(moves))
-        return Parser(ops, compiled, vectors_of(model, reading))
+        return Parser(ops, compiled, vectors_of(model, reading, ops))

@@ -9,16 +9,19 @@ from typing import Callable, Optional
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
+from spacy.pipeline.dep_parser import DEFAULT_PARSER_MODEL  # type: ignore[import-not-found]
 from thinc.api import Model
 
-from ..ner.transition.factory import check_architecture, default_config
+from ..ner.transition.factory import SHARED_SETTINGS, check_architecture
 
 
 @Language.factory(
     "batch_parser",
     assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
     default_config={
-        **default_config("parser", "spacy.parser_scorer.v1"),
+        **SHARED_SETTINGS,
+        "model": DEFAULT_PARSER_MODEL,
+        "scorer": {"@scorers": "spacy.parser_scorer.v1"},
         "learn_tokens": False,
         "min_action_freq": 30,
     },

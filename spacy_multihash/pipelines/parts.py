@@ -10,9 +10,9 @@ from ..common import registered
 from ..compute.hashing import spacy_seeds
 from ..embed.architectures import MULTI_HASH_EMBED, MULTI_WEIGHTED_HASH_EMBED
 from ..encode.maxout_window_encoder import NAME as ENCODER_NODE
+from ..ner.settings import BatchSettings
 from ..ner.transition import states
 from ..ner.transition.component import BatchEntityRecognizer
-from ..ner.transition.settings import Settings
 from ..parse import actions
 from ..parse.component import BatchDependencyParser
 from .attribute_ruler import IndexedAttributeRuler
@@ -149,7 +149,7 @@ RULER = Component(
 )
 COMPONENTS = (NER, PARSER, RULER)
 # The settings of batch_ner alone, with the values that `accelerate` gives them.
-NER_SETTINGS = vars(Settings())
+NER_SETTINGS = vars(BatchSettings())
 
 
 # Other functions of ours that spaCy's config can do without: what comes in the place of a section,

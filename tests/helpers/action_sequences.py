@@ -10,7 +10,7 @@ from spacy.tokens import Doc
 
 from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.ner.biluo import Entities
-from spacy_multihash.ner.transition.states import Batch
+from spacy_multihash.ner.transition.probabilities import ScoredStates
 from tests.helpers import transition
 from tests.helpers.transition import Case
 
@@ -56,9 +56,9 @@ def make_doc(ner: BatchEntityRecognizer, known: Words) -> Doc:
     return transition.make_doc(ner.vocab, list(map(transition.Token, *columns, types)))
 
 
-def batch_of(ner: BatchEntityRecognizer, docs: list[Doc]) -> Batch:
+def batch_of(ner: BatchEntityRecognizer, docs: list[Doc]) -> ScoredStates:
     """Let the recognizer compute what scores are made of."""
-    return ner._compute(docs, ner._recognizer().read(docs), finite=False)
+    return ner._score(docs, ner._inputs(docs), probable=False)
 
 
 def all_endings(ner: BatchEntityRecognizer, doc: Doc, temperature: float = 1.0) -> list[Ending]:

@@ -155,4 +155,5 @@ def loss_of_scores(
 ) -> tuple[float, numpy.ndarray]:
     lengths = lengths_of([eg.predicted for eg in examples])
     gold = gold_tags(examples, pipe.labels)
-    return tagging_loss(scores, lengths, pipe._transitions(), gold)[:2]
+    pairs = pipe.model.get_param("transitions") if pipe.learns_transitions else None
+    return tagging_loss(scores, lengths, pairs, gold)[:2]

@@ -1,22 +1,14 @@
 """Tags of entities: names, numbers, and which may follow which, against their names."""
 
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from spacy_multihash.ner.biluo import (
-    Constraints,
-    allowed_tags,
     are_entities,
-    columns_after_adding,
     entities_of,
-    may_follow,
-    num_labels,
-    tag_columns,
     tag_names,
 )
 
@@ -32,48 +24,6 @@ def follows(before: str, after: str) -> bool:
 
 def test_tags_are_named_kind_by_kind() -> None:
     assert tag_names(["A", "B"]) == ["O", "B-A", "B-B", "I-A", "I-B", "L-A", "L-B", "U-A", "U-B"]
-
-
-@pytest.mark.parametrize("C", [0, 1, 3])
-def test_columns_have_the_names_of_their_kinds(C: int) -> None:
-    names = tag_names(LABELS[:C])
-    columns = tag_columns(len(names))
-    assert num_labels(len(names)) == C
-    for kinds in ("B", "I", "L", "U", "BI", "IL", "OLU", "OBU"):
-        chosen = numpy.array(names)[getattr(columns, kinds)].tolist()
-        assert chosen == [name for name in names if name[0] in kinds]
-
-
-@pytest.mark.parametrize("more", [0, 1, 2])
-@pytest.mark.parametrize("C", [0, 1, 2])
-def test_columns_keep_their_names_when_labels_are_appended(C: int, more: int) -> None:
-    labels = ["PERSON", "ORG", "GPE", "ADDED"]
-    names, larger = tag_names(labels[:C]), tag_names(labels[: C + more])
-    assert [larger[i] for i in columns_after_adding(len(names), len(larger))] == names
-
-
-@pytest.mark.parametrize("C", [1, 2, 3])
-def test_tags_follow_as_their_names_tell(C: int) -> None:
-    names = tag_names(LABELS[:C])
-    allowed = may_follow(len(names))
-    for (i, before), (j, after) in product(enumerate(names), repeat=2):
-        assert allowed[i, j] == follows(before, after), (before, after)
-
-
-@pytest.mark.parametrize("C", [0, 1, 3])
-@given(known=arrays.arrays(bool, (3, 6)))
-def test_tags_are_allowed_as_what_is_known_tells(C: int, known: numpy.ndarray) -> None:
-    names = tag_names(LABELS[:C])
-    allowed = allowed_tags(Constraints(*known), len(names))
-    assert allowed.shape == (6, len(names)) and allowed.dtype == bool
-    for (starts, spaces, outside), row in zip(known.T, allowed, strict=True):
-        for name, is_allowed in zip(names, row, strict=True):
-            ruled_out = (
-                (starts and name[0] in "IL")
-                or (spaces and name[0] in "BU")
-                or (outside and name != "O")
-            )
-            assert is_allowed != ruled_out, name
 
 
 @given(st.lists(st.lists(st.integers(-2, 5), max_size=3), max_size=3), st.booleans())

@@ -12,13 +12,15 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 from thinc.api import fix_random_seed
 
-from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.entities import (
-    confidences_of,
+    CONSTRAINING,
+    SpanProbabilities,
     constraints_of,
     score_spans,
-    set_confidences,
+    set_span_probabilities,
+    span_probabilities,
+    token_attributes,
     upstream_of,
 )
 from tests.helpers.corpora import make_docs
@@ -39,7 +41,8 @@ def test_probabilities_go_to_the_docs_of_their_entities(order: list[int]) -> Non
     docs = [make_doc(length) for length in (0, 3, 0, 1, 4, 0)]
     rows = numpy.array([[0, 2, 0], [2, 3, 1], [3, 4, 1], [5, 8, 0]])[order]
     probabilities = numpy.array([0.5, 0.25, 1.0, 0.0], dtype="float32")[order]
-    assert confidences_of(docs, Entities(*rows.T), probabilities, LABELS) == [
+    listed = [(Entities(*rows.T), probabilities)]
+    assert span_probabilities(docs, LABELS, listed).scores == [
         {},
         {(0, 2, "GPE"): 0.5, (2, 3, "PER"): 0.25},
         {},
@@ -47,33 +50,29 @@ def test_probabilities_go_to_the_docs_of_their_entities(order: list[int]) -> Non
         {(1, 4, "GPE"): 0.0},
         {},
     ]
-    none = Entities(*numpy.zeros((3, 0), dtype="int64"))
-    assert confidences_of(docs, none, probabilities[:0], LABELS) == [{}] * 6
+    assert span_probabilities(docs, LABELS).scores == [{}] * 6
 
 
 def test_entities_get_their_own_scores_and_others_none() -> None:
     doc = make_doc(6, (0, 1, "PER"), (1, 2, "CITY"), (2, 4, "GPE"), (4, 5, "PER"))
     # Of the entities that there are: one, one with another end, and one with another label
-    confidences = {(2, 4, "GPE"): 0.75, (0, 2, "PER"): 0.5, (4, 5, "GPE"): 0.25}
-    set_confidences(doc, confidences, LABELS, "found")
+    scores = {(2, 4, "GPE"): 0.75, (0, 2, "PER"): 0.5, (4, 5, "GPE"): 0.25}
+    probabilities = SpanProbabilities([scores], numpy.ones(1), numpy.ones((1, 2)))
+    set_span_probabilities([doc], LABELS, "found", probabilities)
     spans = doc.spans["found"]
-    assert [(span.start, span.end, span.label_) for span in spans] == [
-        (0, 1, "PER"),
-        (2, 4, "GPE"),
-        (4, 5, "PER"),
-    ]
+    listed = [(0, 1, "PER"), (0, 2, "PER"), (2, 4, "GPE"), (4, 5, "PER"), (4, 5, "GPE")]
+    assert [(span.start, span.end, span.label_) for span in spans] == listed
     assert spans.attrs["scores"].dtype == "float32"
-    assert_array_equal(spans.attrs["scores"], [numpy.nan, 0.75, numpy.nan])
-    doc.set_ents([])
-    set_confidences(doc, confidences, LABELS, "found")
-    assert len(doc.spans["found"]) == len(doc.spans["found"].attrs["scores"]) == 0
+    assert_array_equal(spans.attrs["scores"], [numpy.nan, 0.5, 0.75, numpy.nan, 0.25])
+    assert (spans.attrs["left_out"], spans.attrs["expected"]) == (1.0, {"GPE": 1.0, "PER": 1.0})
 
 
 def test_docs_begin_sentences_whatever_is_set() -> None:
     docs = [make_doc(length) for length in (2, 0, 3)]
     for doc in (docs[0], docs[2]):
         doc[0].is_sent_start = False
-    assert constraints_of(docs).starts.tolist() == [True, False, True, False, False]
+    constraints = constraints_of(*token_attributes(docs, CONSTRAINING))
+    assert constraints.starts.tolist() == [True, False, True, False, False]
 
 
 # Recognizers that are asked about entities, with what they listen to
@@ -126,15 +125,3 @@ def test_what_a_recognizer_listens_to_is_asked_first() -> None:
     assert known > 0.5
     other = nlp.make_doc("xyz met Bob in Rome .")
     assert score_spans(nlp, "batch_ner", [other], [[KEY]]) < known
-
-
-def test_what_stands_in_for_docs_is_asked_about() -> None:
-    nlp = listening()
-    doc = nlp.make_doc("Anna met Bob in Rome .")
-    features = features_of(nlp.get_pipe("tok2vec").model, nlp.vocab)  # type: ignore[attr-defined]
-    everywhere = dict.fromkeys(features.values(), numpy.arange(len(doc)))
-    docs: Any = [UnknownSymbols(doc, {}), UnknownSymbols(doc, everywhere)]
-    found = score_spans(nlp, "batch_ner", docs, [[KEY], [KEY]])
-    assert found[0] == pytest.approx(score_spans(nlp, "batch_ner", [doc.copy()], [[KEY]])[0])
-    assert found[1] < found[0] - 0.1
-    assert doc.tensor.size == 0

@@ -12,7 +12,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.ner.biluo import MISSING, tag_names
-from spacy_multihash.ner.gold import gold_labels, gold_tags, same_tokens, wrong_entities
+from spacy_multihash.ner.gold import gold_tags, same_tokens
 from tests.helpers.transition_training import KNOWN, LABELS, VOCAB, annotate, draw_text
 
 
@@ -60,28 +60,6 @@ def test_unknown_labels_are_refused_in_either_way(words: list[str]) -> None:
     examples = [Example(Doc(VOCAB, words=words), reference)]
     with pytest.raises(ValueError, match="does not have: GPE. It was initialized for: A, B, C"):
         gold_tags(examples, LABELS)
-
-
-def test_labels_are_those_of_all_references_in_order() -> None:
-    docs = [Doc(VOCAB, words=["a", "b"], ents=ents) for ents in (["B-C", "I-C"], ["O", "B-A"])]
-    assert gold_labels([Example(doc, doc) for doc in docs]) == ["A", "C"]
-    assert gold_labels([]) == []
-
-
-def test_wrong_entities_are_spans_of_the_batch_each_once() -> None:
-    first, second = (Doc(VOCAB, words=["New York", "is", "old"]) for _ in range(2))
-    ents = [(0, 1, "B"), (0, 1, "B"), (0, 2, "A"), (1, 2, "unknown"), (2, 3, ""), (1, 1, "A")]
-    for doc in (first, second):
-        doc.spans["wrong"] = [Span(doc, *ent) for ent in ents]
-    uncut = Doc(VOCAB, words=["New York", "is", "old"])
-    cut = Doc(VOCAB, words=["New", "York", "is", "old"])
-    other = Doc(VOCAB, words=["a"])
-    examples = [Example(uncut, first), Example(other, other.copy()), Example(cut, second)]
-    found = wrong_entities(examples, LABELS, "wrong")
-    rows = list(zip(*(column.tolist() for column in found), strict=True))
-    assert rows == [(0, 1, 1), (0, 2, 0), (4, 6, 1), (4, 7, 0)]
-    assert all(column.dtype == "int64" for column in found)
-    assert [len(column) for column in wrong_entities(examples, LABELS, "none")] == [0, 0, 0]
 
 
 def test_references_may_have_different_vocabs() -> None:

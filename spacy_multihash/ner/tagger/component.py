@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union, cast
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
@@ -21,49 +21,27 @@ from ...common.files import UnreadableFile, reading
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
 from ...compute.array_ops import ArrayOps
-from ...compute.ops import operations
-from ...compute.plans import Plan, Reading
+from ...compute.plans import Reading
 from ..biluo import (
     Constraints,
     Entities,
-    as_entities,
-    columns_after_adding,
     entities_of,
     num_labels,
     tag_columns,
     tag_names,
 )
-from ..candidates import (
-    SpanProbabilities,
-    no_probabilities,
-    set_span_probabilities,
-    span_probabilities,
-)
 from ..entities import (
     CONSTRAINING,
-    KeysOfDocs,
-    SpanScores,
+    SpanProbabilities,
     constraints_of,
-    entities_at,
-    entity_keys,
     lengths_of,
     present_entities,
-    set_entities,
-    spans_of,
-    token_attributes,
+    span_probabilities,
     without_entities,
 )
 from ..gold import gold_labels, gold_tags
-from ..recognizer import (
-    LabelLock,
-    WithSettings,
-    are_finite,
-    check_loss,
-    locked,
-    not_finite,
-    other_architecture,
-    warn_unheard,
-)
+from ..recognizer import Inputs, Recognizer, are_finite, check_loss, locked, not_finite
+from ..settings import TaggerSettings, other_architecture
 from .crf import (
     PathSums,
     begin_marginals,
@@ -73,7 +51,6 @@ from .crf import (
     tagging_loss,
 )
 from .decode import decode
-from .settings import Settings
 from .token_tagger import NAME as MODEL_NAME
 from .token_tagger import join_vectors, learns_transitions, resize_output
 
@@ -81,34 +58,73 @@ from .token_tagger import join_vectors, learns_transitions, resize_output
 _UNSEEN = "unseen_labels"
 
 
-class Prediction(NamedTuple):
-    """The entities of a batch of D docs.
+class Read(NamedTuple):
+    """What the component predicts with, at one moment; see `Inputs`.
 
-    entities: The new entities.
-    labels: The labels that the entities' numbers refer to.
-    probabilities: Of new entities, of existing entities with the component's labels, and of
-        candidates. None if they weren't requested.
+    labels: The C labels of the nO = 4 * C + 1 tags.
+    vectors: Docs -> the vectors of their tokens.
+    W (nO, nI), b (nO,): Of the last layer.
+    never (nO,) uint8: Whether each tag is of a label without an example so far. None without any.
+    transitions (nO, nO): The scores of consecutive tags, or None.
     """
 
-    entities: Entities
+    ops: ArrayOps
+    finder: Any
     labels: Sequence[str]
-    probabilities: Optional[SpanProbabilities] = None
+    vectors: Callable[[list[Doc]], Array]
+    W: Array
+    b: Array
+    never: Optional[numpy.ndarray]
+    transitions: Optional[Array]
+    decoder: Decoder
 
 
-class Scores(NamedTuple):
-    """The scores of a batch of N tokens, with the labels of the moment.
+class ScoredTags(NamedTuple):
+    """The scores of N tokens, as `Scored` of a recognizer.
 
     tags (N, nO) float32: The scores of tags, -inf for labels without an example so far.
     transitions (nO, nO) float32: The scores of consecutive tags, or None.
-    labels: The C labels of the nO = 4 * C + 1 tags.
     """
 
     tags: Array
     transitions: Optional[Array]
-    labels: tuple[str, ...]
+    labels: Sequence[str]
+    decoder: Decoder
+    lengths: numpy.ndarray
+    constraints: Constraints
+
+    def find(self) -> Entities:
+        """Find the entities."""
+        tags = decode(self.decoder, self.tags, self.lengths, self.transitions, self.constraints)
+        return entities_of(tags, self.tags.shape[1])
+
+    def sums(self, temperature: float, constraints: Optional[Constraints] = None) -> PathSums:
+        """Sum over all sequences of tags. Subtracting the largest score changes no probability."""
+        tags, transitions = self.tags, self.transitions
+        tags = (tags.astype("float64") - tags.max(axis=-1, keepdims=True)) / temperature
+        if transitions is not None:
+            transitions = (transitions.astype("float64") - transitions.max()) / temperature
+        return path_sums(tags, self.lengths, transitions, constraints or self.constraints)
+
+    def probabilities(self, entities: Entities, temperature: float) -> numpy.ndarray:
+        """Compute the probabilities of entities of the batch, (E,)."""
+        return entity_marginals(self.sums(temperature), entities)
+
+    def spans(
+        self, docs: list[Doc], entities: Entities, temperature: float, above: Optional[float]
+    ) -> SpanProbabilities:
+        """Compute the probabilities of the predicted entities, and of candidates above one."""
+        sums, present = self.sums(temperature), present_entities(docs, self.labels)
+        listed = [(entities, entity_marginals(sums, entities))]
+        if len(present.starts):  # their probabilities ignore that they were given
+            free = self.sums(temperature, without_entities(self.constraints, docs))
+            listed.append((present, entity_marginals(free, present)))
+        if above is not None:
+            listed.append(probable_entities(sums, above))
+        return span_probabilities(docs, self.labels, listed, begin_marginals(sums))
 
 
-class EntityTagger(WithSettings, TrainablePipe):
+class EntityTagger(Recognizer, TrainablePipe):
     """Recognize entities by the BILUO tags of all tokens at once (Strubell et al. 2017).
 
     Like spaCy's ner, it keeps existing entities, and finds no entities that begin with whitespace
@@ -118,13 +134,14 @@ class EntityTagger(WithSettings, TrainablePipe):
     model (Model): Built by spacy-multihash.TokenTagger.v1.
     name (str): The name of the component in the pipeline.
     scorer (Optional[Callable]): Scores a list of examples.
-    **settings (Any): See `Settings`; they're attributes too.
+    **settings (Any): See `TaggerSettings`; they're attributes too.
 
     Raises ValueError if the model doesn't support a setting.
     """
 
-    settings_type = Settings
-    settings: Settings
+    settings_type = TaggerSettings
+    settings: TaggerSettings
+    attrs = CONSTRAINING
 
     def __init__(
         self,
@@ -136,17 +153,12 @@ class EntityTagger(WithSettings, TrainablePipe):
         **settings: Any,  # noqa: ANN401
     ) -> None:
         """Check the model and the settings, and keep them."""
-        self.vocab = vocab
-        self.model = model
-        self.name = name
-        self.label_lock, self._plan = LabelLock(), Plan()
+        self.vocab, self.model, self.scorer = vocab, model, scorer
         self.cfg: dict[str, list[str]] = {"labels": []}
-        given = getattr(model, "name", repr(model))
-        if given != MODEL_NAME:
-            raise other_architecture(name, TOKEN_TAGGER, given)
+        if getattr(model, "name", None) != MODEL_NAME:
+            raise other_architecture(name, TOKEN_TAGGER, model)
         check_function(f'Component "{name}"', "scorer", scorer)
-        self.scorer = scorer
-        self.settings = Settings(**settings)
+        self._begin(name, settings)
 
     @property
     def decoder(self) -> Decoder:
@@ -188,16 +200,6 @@ class EntityTagger(WithSettings, TrainablePipe):
             self.cfg.setdefault(_UNSEEN, []).append(label)
         return 1
 
-    def _add_labels(self, labels: Iterable[str]) -> None:
-        """Add all labels, or raise ValueError if they aren't a list of strings."""
-        given = None if isinstance(labels, (str, Mapping)) else list(labels)
-        if given is None or not all(isinstance(label, str) for label in given):
-            expected = "a list of strings, as spacy init labels saves those of tagger_ner"
-            advice = "Give the labels in a list."
-            raise setting_error(f'Component "{self.name}"', "labels", expected, labels, advice)
-        for label in given:
-            self.add_label(label)
-
     def has_weights(self) -> bool:
         """Check if the model is initialized."""
         return bool(self.model.get_ref("output_layer").has_param("W"))
@@ -230,14 +232,19 @@ class EntityTagger(WithSettings, TrainablePipe):
         """
         validate_get_examples(get_examples, "EntityTagger.initialize")
         check_lexeme_norms(self.vocab, "tagger_ner")
-        self._add_labels(gold_labels(get_examples()) if labels is None else labels)
+        given = gold_labels(get_examples()) if labels is None else labels
+        if isinstance(given, (str, Mapping)) or not all(isinstance(x, str) for x in given):
+            expected = "a list of strings, as spacy init labels saves those of tagger_ner"
+            advice = "Give the labels in a list."
+            raise setting_error(f'Component "{self.name}"', "labels", expected, labels, advice)
+        for label in given:
+            self.add_label(label)
         if not self.labels:
             raise ValueError(
                 f"{Errors.E143.format(name=self.name)} No example has an entity. Check that the "
                 "training corpus has gold entities (doc.ents)."
             )
         self.see_labels(self.labels)
-        sample = [eg.predicted for eg in islice(get_examples(), 10)]
         nO = len(tag_names(self.labels))
         if self.model.maybe_get_dim("nO") not in (None, nO):
             raise ValueError(
@@ -245,81 +252,7 @@ class EntityTagger(WithSettings, TrainablePipe):
                 f"has nO = {self.model.get_dim('nO')}. Set nO = null in the model."
             )
         self.model.set_dim("nO", nO)
-        self.model.initialize(X=sample)
-
-    def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Prediction:
-        """Find the entities of docs, without setting them.
-
-        Raises ValueError if scores aren't finite.
-        """
-        docs = [docs] if isinstance(docs, Doc) else list(docs)
-        asks = self.spans_key is not None or bool(self.threshold)
-        if not any(map(len, docs)):
-            nothing = no_probabilities(docs, self.labels) if asks else None
-            return Prediction(as_entities([]), self.labels, nothing)
-        prediction = self._find(docs)
-        if prediction is not None:
-            return prediction
-        scores = self._scores(docs, reads_transitions=self.decoder == "crf" or asks)
-        constraints, labels = constraints_of(docs), scores.labels
-        entities = self._decode(docs, scores, constraints)
-        if not asks:
-            return Prediction(entities, labels)
-        sums = self._sums(docs, scores, constraints, self.temperature)
-        # Probabilities of existing entities ignore that they were given
-        present, free = present_entities(docs, labels), without_entities(constraints, docs)
-        of_present = numpy.zeros(0)
-        if len(present.starts):
-            of_present = entity_marginals(self._sums(docs, scores, free, self.temperature), present)
-        probabilities = numpy.append(entity_marginals(sums, entities), of_present)
-        both = Entities(*map(numpy.concatenate, zip(entities, present, strict=True)))
-        candidates = as_entities([]), numpy.zeros(0)
-        if self.candidates_above is not None:
-            candidates = probable_entities(sums, self.candidates_above)
-        exact, begins = numpy.zeros(len(docs)), begin_marginals(sums)
-        of_spans = span_probabilities(
-            docs, labels, (both, probabilities), candidates, exact, begins
-        )
-        return Prediction(entities, labels, of_spans)
-
-    def score_spans(
-        self, docs: Union[Doc, Iterable[Doc]], keys: Optional[KeysOfDocs] = None
-    ) -> SpanScores:
-        """Compute the probabilities of entities of docs, at any temperature.
-
-        keys (Optional[KeysOfDocs]): Entities per doc. Null takes all found.
-
-        Raises ValueError for unknown labels, and for tokens outside a doc.
-        """
-        docs = [docs] if isinstance(docs, Doc) else list(docs)
-        asked = None if keys is None else entities_at(docs, keys, self.labels)
-        if not any(map(len, docs)):
-            return SpanScores([], lambda temperature: numpy.zeros(0))
-        scores, constraints = self._scores(docs, reads_transitions=True), constraints_of(docs)
-        entities = self._decode(docs, scores, constraints) if asked is None else asked
-
-        def probabilities(temperature: float) -> numpy.ndarray:
-            return entity_marginals(self._sums(docs, scores, constraints, temperature), entities)
-
-        return SpanScores(entity_keys(docs, entities, scores.labels), probabilities)
-
-    def set_annotations(self, docs: Union[Doc, Iterable[Doc]], prediction: Prediction) -> None:
-        """Set doc.ents, and doc.spans if there is a `spans_key`."""
-        docs = [docs] if isinstance(docs, Doc) else list(docs)
-        probabilities = prediction.probabilities
-        new = spans_of(docs, prediction.entities, prediction.labels)
-        unsure: list[list[Span]] = [[] for _ in docs]
-        for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):
-            if probabilities is not None and self.threshold:
-                of_doc = probabilities.confidences[i]
-                enough = [of_doc[s.start, s.end, s.label_] >= self.threshold for s in spans]
-                unsure[i] = [
-                    span for span, is_sure in zip(spans, enough, strict=True) if not is_sure
-                ]
-                spans = [span for span, is_sure in zip(spans, enough, strict=True) if is_sure]
-            set_entities(doc, spans)
-        if probabilities is not None and self.spans_key is not None:
-            set_span_probabilities(docs, probabilities, prediction.labels, self.spans_key, unsure)
+        self.model.initialize(X=[eg.predicted for eg in islice(get_examples(), 10)])
 
     @locked
     def update(
@@ -344,17 +277,15 @@ class EntityTagger(WithSettings, TrainablePipe):
         examples = list(examples)
         validate_examples(examples, "EntityTagger.update")
         docs = [eg.predicted for eg in examples]
-        if not any(len(doc) for doc in docs):
+        if not any(map(len, docs)):
             return losses
-        if not self.has_weights():
-            raise ValueError(Errors.E109.format(name=self.name))
+        self._check_initialized()
         self.see_labels(gold_labels(examples))
         set_dropout_rate(self.model, drop)
         scores, backprop = self.model.begin_update(docs)
+        transitions = self.model.get_param("transitions") if self.learns_transitions else None
         gold = gold_tags(examples, self.labels)
-        loss, d_scores, d_transitions = tagging_loss(
-            scores, lengths_of(docs), self._transitions(), gold
-        )
+        loss, d_scores, d_transitions = tagging_loss(scores, lengths_of(docs), transitions, gold)
         check_loss(self.name, loss)
         if d_transitions is not None:
             self.model.inc_grad("transitions", d_transitions)
@@ -364,86 +295,43 @@ class EntityTagger(WithSettings, TrainablePipe):
         losses[self.name] += loss
         return losses
 
-    def _find(self, docs: list[Doc]) -> Optional[Prediction]:
-        """Find the entities in one compiled call; None if that isn't possible."""
-        tagger = self._plan.of(self.model, operations(self.model.ops), self._read_tagger)
-        if tagger is None:
-            return None
-        warn_unheard(self.name, self.model, docs)
-        finder, labels, tok2vec, ops = tagger
-        X = join_vectors(self.model, tok2vec.predict(docs))
-        spans = ops.find_entities(X, finder, *token_attributes(docs, CONSTRAINING))
-        return None if spans is None else Prediction(Entities(*spans), labels)
-
-    def _read_tagger(
-        self, ops: ArrayOps, reading: Reading, model: Model
-    ) -> Optional[tuple[Any, tuple[str, ...], Model, ArrayOps]]:
-        """Read the last layer, the labels and tok2vec, at one moment.
-
-        None without kernels or weights, and if probabilities or greedy tags are asked for.
-        """
-        with self.label_lock:
-            settings, cfg = reading.attribute(self, "settings"), reading.attribute(self, "cfg")
-            asks = settings.spans_key is not None or settings.threshold
-            if asks or self.decoder == "greedy" or not self.has_weights():
-                return None
-            labels = tuple(reading.entry(cfg, "labels"))
-            unseen = [labels.index(label) for label in reading.entry(cfg, _UNSEEN)]
-            output: Any = reading.ref(model, "output_layer")
-            W, b = (reading.param(output, name) for name in ("W", "b"))
-            transitions = reading.param(model, "transitions") if self.decoder == "crf" else None
-        nO = 1 + 4 * len(labels)
-        if len(W) != nO:
-            return None
-        never = numpy.zeros(nO, dtype="uint8")
-        for columns in tag_columns(nO):
-            never[columns][unseen] = 1
-        finder = ops.tagger(W, b, never if unseen else None, transitions)
-        return finder and (finder, labels, cast(Model, reading.ref(model, "tok2vec")), ops)
-
-    def _scores(self, docs: list[Doc], *, reads_transitions: bool) -> Scores:
-        """Score the tags of all labels of this moment, and check that the scores are finite.
-
-        Tags of labels that another thread adds in the meantime are left out.
-        """
+    def _check_initialized(self) -> None:
         if not self.has_weights():
             raise ValueError(Errors.E109.format(name=self.name))
-        with self.label_lock:
-            labels, transitions = self.labels, self._transitions()
-            unseen = [labels.index(label) for label in self.cfg.get(_UNSEEN, [])]
-        nO = 1 + 4 * len(labels)
-        warn_unheard(self.name, self.model, docs)
-        scores = self.model.predict(docs)[-1]
-        if scores.shape[1] != nO:
-            scores = scores[:, columns_after_adding(nO, scores.shape[1])]
-        usable = (
-            transitions is None or not reads_transitions or bool((transitions < numpy.inf).all())
-        )  # -inf forbids a tag
-        if not (usable and are_finite([scores])):
-            raise not_finite(self.name, "the scores of tags", "no entity can be found")
+
+    @locked
+    def _read_model(self, ops: ArrayOps, reading: Reading, model: Model) -> Read:
+        self._check_initialized()
+        reading.attribute(self, "settings")
+        cfg, decoder = reading.attribute(self, "cfg"), self.decoder
+        labels = tuple(reading.entry(cfg, "labels"))
+        unseen = [labels.index(label) for label in reading.entry(cfg, _UNSEEN)]
+        output: Any = reading.ref(model, "output_layer")
+        W, b = (reading.param(output, name) for name in ("W", "b"))
+        nO, never, pairs, finder = len(tag_names(labels)), None, None, None
+        if len(W) != nO:
+            self._check_weights("its model")
         if unseen:
-            scores = scores.copy()
+            never = numpy.zeros(nO, dtype="uint8")
             for columns in tag_columns(nO):
-                scores[:, columns][:, unseen] = -numpy.inf
-        return Scores(scores, transitions, labels)
+                never[columns][unseen] = 1
+        if self.learns_transitions:
+            pairs = reading.param(model, "transitions")
+        if decoder != "greedy":
+            finder = ops.tagger(W, b, never, pairs if decoder == "crf" else None)
+        vectors = partial(_vectors, model, reading.ref(model, "tok2vec"))
+        return Read(ops, finder, labels, vectors, W, b, never, pairs, decoder)
 
-    def _decode(self, docs: list[Doc], scores: Scores, constraints: Constraints) -> Entities:
-        tags = decode(self.decoder, scores.tags, lengths_of(docs), scores.transitions, constraints)
-        return entities_of(tags, scores.tags.shape[1])
-
-    def _transitions(self) -> Optional[Array]:
-        return self.model.get_param("transitions") if self.learns_transitions else None
-
-    def _sums(
-        self, docs: list[Doc], scores: Scores, constraints: Constraints, temperature: float
-    ) -> PathSums:
-        """Sum over all tags of docs, at a temperature."""
-        tags, transitions, _ = scores
-        # Subtracting the largest changes no probability
-        tags = (tags.astype("float64") - tags.max(axis=-1, keepdims=True)) / temperature
-        if transitions is not None:
-            transitions = (transitions.astype("float64") - transitions.max()) / temperature
-        return path_sums(tags, lengths_of(docs), transitions, constraints)
+    def _score(self, docs: list[Doc], inputs: Inputs, *, probable: bool) -> ScoredTags:
+        read, X, attrs, lengths = inputs
+        tags, pairs = read.ops.affine(X, read.W, read.b), read.transitions
+        used = pairs is not None and (probable or read.decoder == "crf")
+        if not are_finite([tags]) or (used and not bool((pairs < numpy.inf).all())):  # -inf forbids
+            raise not_finite(self.name, "the scores of tags", "no entity can be found")
+        if read.never is not None:
+            tags[:, read.never.nonzero()[0]] = -numpy.inf
+        constraints = constraints_of(attrs, lengths)
+        return ScoredTags(tags, pairs, read.labels, read.decoder, lengths, constraints)
 
     def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
         """Load the component from a folder.
@@ -491,3 +379,7 @@ class EntityTagger(WithSettings, TrainablePipe):
                 f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
                 'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
             )
+
+
+def _vectors(model: Model, tok2vec: Model, docs: list[Doc]) -> Array:
+    return join_vectors(model, tok2vec.predict(docs))

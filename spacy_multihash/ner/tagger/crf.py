@@ -5,7 +5,8 @@ the tokens' scores and of the transition scores of consecutive tags (equation 2 
 2017). Other sequences have probability 0. We compute in logarithms, with -inf for no path.
 """
 
-from typing import Any, NamedTuple, Optional
+from itertools import pairwise
+from typing import NamedTuple, Optional
 
 import numpy
 from thinc.api import get_array_module, to_numpy
@@ -31,50 +32,39 @@ class Packed(NamedTuple):
 
         sequences   a0 a1    b0    c0 c1 c2     positions 0 to 5 in the batch
         steps       c0 a0 b0 | c1 a1 | c2
-        order        3  0  2 |  4  1 |  5       sizes [3, 2, 1], bounds [0, 3, 5, 6]
+        order        3  0  2 |  4  1 |  5       sizes [3, 2, 1]
 
-    X[packed.order] brings an array of tokens into packed order, in which `packed.step(t)` is the
-    slice of step t. Y[packed.order] = X brings it back.
+    X[packed.order] brings an array of tokens into packed order, and Y[packed.order] = X brings it
+    back.
 
     order (N,) int64: The position of each token in the batch, step by step.
     sizes (T,) int64: How many sequences have a step t: never more than the step before.
-    bounds (T + 1,) int64: Step t is order[bounds[t] : bounds[t + 1]].
+    steps (T,): Where each step is in packed order.
     """
 
     order: numpy.ndarray
     sizes: numpy.ndarray
-    bounds: numpy.ndarray
+    steps: list[slice]
 
-    @property
-    def num_steps(self) -> int:
-        """The number of steps, T: the length of the longest sequence, 0 without tokens."""
-        return len(self.sizes)
-
-    @property
-    def num_sequences(self) -> int:
-        """The number of sequences with tokens."""
-        return int(self.sizes[0]) if self.num_steps else 0
-
-    def step(self, t: int) -> slice:
-        """Find the tokens of step t in an array in packed order."""
-        return slice(int(self.bounds[t]), int(self.bounds[t + 1]))
+    def pairs(self) -> tuple[numpy.ndarray, slice]:
+        """Find the earlier and later tokens of all consecutive pairs, in packed order."""
+        first = int(self.sizes[:1].sum())
+        earlier = numpy.arange(first, len(self.order)) - self.sizes[:-1].repeat(self.sizes[1:])
+        return earlier, slice(first, None)
 
 
 def pack(lengths: numpy.ndarray) -> Packed:
-    """Pack the consecutive sequences of a batch, leaving out empty sequences.
-
-    lengths (B,) int: The number of tokens of each sequence.
-    """
+    """Pack the consecutive sequences of a batch, (B,) int, leaving out empty sequences."""
     lengths = numpy.asarray(lengths, dtype="int64")
     ranked = numpy.argsort(-lengths, kind="stable")
-    firsts = (numpy.cumsum(lengths) - lengths)[ranked]
+    firsts = (lengths.cumsum() - lengths)[ranked]
     # How many sequences are longer than t: all but sequences of up to t tokens
     longest = int(lengths.max(initial=0))
-    sizes = len(lengths) - numpy.cumsum(numpy.bincount(lengths, minlength=1))[:longest]
-    bounds = numpy.concatenate([[0], numpy.cumsum(sizes)])
-    steps = numpy.repeat(numpy.arange(longest), sizes)
-    ranks = numpy.arange(len(steps)) - bounds[steps]
-    return Packed(firsts[ranks] + steps, sizes, bounds)
+    sizes = len(lengths) - numpy.bincount(lengths, minlength=1).cumsum()[:longest]
+    bounds = [0, *sizes.cumsum().tolist()]
+    steps = numpy.arange(longest).repeat(sizes)
+    ranks = numpy.arange(len(steps)) - numpy.array(bounds)[steps]
+    return Packed(firsts[ranks] + steps, sizes, [slice(*ends) for ends in pairwise(bounds)])
 
 
 # Matrix products sum over transition scores up to this size: the product of any two exponentials
@@ -82,39 +72,80 @@ def pack(lengths: numpy.ndarray) -> Packed:
 _LARGEST = 300.0
 
 
-class SplitTransitions(NamedTuple):
-    """The scores of all valid transitions, in float64, and the columns of their tags.
+class Transitions:
+    """The scores of all valid transitions, in float64.
 
     between (K, K): From O, L and U to O, B and U. K = 2 * C + 1.
     weights (K, K): The exponentials of `between`, or None above `_LARGEST`.
-    sources (K,), targets (K,) int64: The columns that `between` goes from and to.
     within (2, 2, C): From B and I (axis 0) to I and L (axis 1) of the same label (axis 2).
-    within_sources, within_targets: The columns that `within` goes from and to, 2 * C each.
     """
 
-    between: Array
-    weights: Optional[Array]
-    sources: Array
-    targets: Array
-    within: Array
-    within_sources: slice
-    within_targets: slice
+    def __init__(self, scores: Array) -> None:
+        """Split the scores of all transitions, (nO, nO)."""
+        xp, nO = get_array_module(scores), len(scores)
+        columns, tags, C = tag_columns(nO), numpy.arange(nO), num_labels(nO)
+        self.OLU, self.OBU = xp.asarray(columns.OLU), xp.asarray(columns.OBU)
+        self.BI, self.IL = columns.BI, columns.IL
+        before, after = tags[self.BI].reshape(2, 1, C), tags[self.IL].reshape(1, 2, C)
+        self._between = self.OLU[:, None], self.OBU[None]
+        self._within = xp.asarray(before), xp.asarray(after)
+        scores = scores.astype("float64")
+        self.between, self.within = scores[self._between], scores[self._within]
+        is_small = float(abs(self.between).max()) <= _LARGEST
+        self.weights = xp.exp(self.between) if is_small else None
 
-    def reversed(self) -> "SplitTransitions":
-        """Reverse all transitions."""
-        return SplitTransitions(
-            self.between.T,
-            None if self.weights is None else self.weights.T,
-            self.targets,
-            self.sources,
-            self.within.swapaxes(0, 1),
-            self.within_targets,
-            self.within_sources,
-        )
+    def after(self, sums: Array) -> Array:
+        """Go from each tag to the valid next tags: (A, nO) float64 log sums -> (A, nO) float64."""
+        return self._follow(sums, self.OLU, self.OBU, self.BI, self.IL)
+
+    def before(self, sums: Array) -> Array:
+        """Go from each tag to the valid tags before it, likewise."""
+        return self._follow(sums, self.OBU, self.OLU, self.IL, self.BI)
+
+    def _follow(
+        self, sums: Array, sources: Array, targets: Array, inside: slice, then: slice
+    ) -> Array:
+        xp, back = get_array_module(sums), sources is self.OBU
+        reached, outside = xp.empty_like(sums), sums[:, sources]
+        if self.weights is None:
+            between = self.between.T if back else self.between
+            reached[:, targets] = log_sum(outside[:, :, None] + between)
+        else:
+            largest = peaks(outside)
+            weights = self.weights.T if back else self.weights
+            with numpy.errstate(divide="ignore"):
+                reached[:, targets] = xp.log(xp.exp(outside - largest) @ weights) + largest
+        within = self.within.swapaxes(0, 1) if back else self.within
+        ways = split_kinds(sums[:, inside])[:, :, None] + within  # (A, 2, 2, C)
+        reached[:, then] = xp.logaddexp(ways[:, 0], ways[:, 1]).reshape(len(sums), -1)
+        return reached
+
+    def count(self, before: Array, after: Array) -> Array:
+        """Sum the probabilities of all transitions, of P pairs of tokens: (nO, nO) float64.
+
+        before, after (P, nO): The log sums of all paths to a tag of the earlier token, and from a
+            tag of the later token. P may be large, so we make no (P, K, K) array.
+        """
+        xp = get_array_module(before)
+        counts = xp.zeros((before.shape[1], before.shape[1]))
+        left, right = before[:, self.OLU], after[:, self.OBU]
+        if self.weights is None:
+            pairs = zip(left.T, self.between, strict=True)
+            sums = [xp.exp(of_tag[:, None] + row + right).sum(axis=0) for of_tag, row in pairs]
+            counts[self._between] = xp.stack(sums)
+        else:
+            # The largest entry of each row on the left is 1, so that the right is bounded as
+            # probabilities are. A row without any path has no such bound, but there the right is 0.
+            right = xp.exp(right + left.max(axis=1, keepdims=True))
+            counts[self._between] = (xp.exp(left - peaks(left)).T @ right) * self.weights
+        sources = split_kinds(before[:, self.BI])[:, :, None]  # (P, 2, 1, C)
+        targets = split_kinds(after[:, self.IL])[:, None]  # (P, 1, 2, C)
+        counts[self._within] = xp.exp(sources + self.within + targets).sum(axis=0)
+        return counts
 
 
 class Sums(NamedTuple):
-    """Logarithms of summed exponentials of scores, by token in packed order, and tag.
+    """Logarithms of summed exponentials of scores, by token and tag.
 
     scores (N, nO): The scores of the tokens themselves, -inf for a tag that is ruled out.
     before (N, nO): Of all paths from the doc's first token to this tag, its score included.
@@ -128,99 +159,38 @@ class Sums(NamedTuple):
     totals: Array
 
 
-def split_transitions(transitions: Array) -> SplitTransitions:
-    """Split the scores of all transitions, (nO, nO), into their two groups."""
-    xp = get_array_module(transitions)
-    nO = len(transitions)
-    columns = tag_columns(nO)
-    scores = transitions.astype("float64")
-    between = scores[_between(xp, nO)]
-    return SplitTransitions(
-        between,
-        xp.exp(between) if float(abs(between).max()) <= _LARGEST else None,
-        xp.asarray(columns.OLU),
-        xp.asarray(columns.OBU),
-        scores[_within(xp, nO)],
-        columns.BI,
-        columns.IL,
-    )
+def forward_backward(scores: Array, packed: Packed, transitions: Transitions) -> Sums:
+    """Sum over all paths of each doc, forward and backward, in packed order.
 
-
-def _between(xp: Any, nO: int) -> tuple[Array, Array]:  # noqa: ANN401 (numpy or CuPy)
-    """Find the rows (K, 1) and the columns (1, K) of `between` in the matrix of all transitions."""
-    columns = tag_columns(nO)
-    return xp.asarray(columns.OLU[:, None]), xp.asarray(columns.OBU[None])
-
-
-def _within(xp: Any, nO: int) -> tuple[Array, Array]:  # noqa: ANN401 (numpy or CuPy)
-    """Find the rows (2, 1, C) and the columns (1, 2, C) of `within`, likewise."""
-    C, columns, numbers = num_labels(nO), tag_columns(nO), numpy.arange(nO)
-    rows = numbers[columns.BI].reshape((2, 1, C))
-    return xp.asarray(rows), xp.asarray(numbers[columns.IL].reshape((1, 2, C)))
-
-
-def forward_backward(scores: Array, packed: Packed, transitions: SplitTransitions) -> Sums:
-    """Sum over all paths of each doc, forward and backward.
-
-    scores (N, nO) float64: Scores of tokens in packed order, -inf for tags ruled out.
+    scores (N, nO) float64: -inf for tags ruled out.
     """
-    xp = get_array_module(scores)
-    back = transitions.reversed()
+    xp, steps = get_array_module(scores), packed.steps
     before, after = xp.full_like(scores, -xp.inf), xp.full_like(scores, -xp.inf)
-    for t in range(packed.num_steps):
-        now = packed.step(t)
+    for t, now in enumerate(steps):
         if t == 0:
-            before[now, transitions.targets] = scores[now, transitions.targets]
+            before[now, transitions.OBU] = scores[now, transitions.OBU]
         else:
-            earlier = before[packed.step(t - 1)][: packed.sizes[t]]
-            before[now] = _follow(earlier, transitions) + scores[now]
-    for t in reversed(range(packed.num_steps)):
-        now, goes_on = after[packed.step(t)], 0
-        if t + 1 < packed.num_steps:
-            later = packed.step(t + 1)
-            goes_on = int(packed.sizes[t + 1])
-            now[:goes_on] = _follow(after[later] + scores[later], back)
-        now[goes_on:, transitions.sources] = 0
+            earlier = before[steps[t - 1]][: packed.sizes[t]]
+            before[now] = transitions.after(earlier) + scores[now]
+    goes_on = 0
+    for t, step in reversed([*enumerate(steps)]):
+        now = after[step]
+        if goes_on:
+            later = steps[t + 1]
+            now[:goes_on] = transitions.before(after[later] + scores[later])
+        now[goes_on:, transitions.OLU] = 0
+        goes_on = int(packed.sizes[t])
     return Sums(scores, before, after, log_sum(before + after))
 
 
-def _follow(sums: Array, transitions: SplitTransitions) -> Array:
-    """Go from each tag to the valid next tags: (A, nO) float64 log sums -> (A, nO) float64."""
-    xp = get_array_module(sums)
-    A, nO = sums.shape
-    C = num_labels(nO)
-    reached = xp.empty_like(sums)
-    reached[:, transitions.targets] = _follow_between(sums[:, transitions.sources], transitions)
-    sources = split_kinds(sums[:, transitions.within_sources])  # (A, 2, C)
-    ways = sources[:, :, None] + transitions.within  # (A, 2, 2, C)
-    within = xp.logaddexp(ways[:, 0], ways[:, 1])  # (A, 2, C)
-    reached[:, transitions.within_targets] = within.reshape((A, 2 * C))
-    return reached
-
-
-def _follow_between(sums: Array, transitions: SplitTransitions) -> Array:
-    """Go from O, L and U to O, B and U: (A, K) -> (A, K), the log of exp @ exp."""
-    xp = get_array_module(sums)
-    if transitions.weights is None:
-        return log_sum(sums[:, :, None] + transitions.between)
-    largest = peaks(sums)
-    with numpy.errstate(divide="ignore"):
-        return xp.log(xp.exp(sums - largest) @ transitions.weights) + largest
-
-
 def split_kinds(X: Array) -> Array:
-    """Split the adjacent columns of two kinds of tags along a new axis.
-
-    X (A, 2 * C) -> (A, 2, C).
-    """
-    A, columns = X.shape
-    return X.reshape((A, 2, columns // 2))
+    """Split the adjacent columns of two kinds of tags: (A, 2 * C) -> (A, 2, C)."""
+    return X.reshape((len(X), 2, X.shape[1] // 2))
 
 
 def log_sum(X: Array) -> Array:
     """Return log(exp(X).sum(axis=1)), -inf if all entries are -inf."""
-    xp = get_array_module(X)
-    largest = peaks(X)
+    xp, largest = get_array_module(X), peaks(X)
     with numpy.errstate(divide="ignore"):
         return xp.log(xp.exp(X - largest).sum(axis=1)) + largest[:, 0]
 
@@ -232,17 +202,9 @@ def peaks(X: Array) -> Array:
     return xp.where(largest == -xp.inf, 0.0, largest)
 
 
-class Expected(NamedTuple):
-    """Expectations over paths.
-
-    total: The log of the sum of the exponentials of their scores, summed over docs.
-    tags (N, nO) float64: How often each token has each tag, by token in packed order.
-    transitions (nO, nO) float64: How often a tag, the column, follows another, the row.
-    """
-
-    total: float
-    tags: Array
-    transitions: Array
+# The log of the sum of all paths' exponentials, summed over docs; how often each token has each tag
+# (N, nO), in packed order; and how often a tag, the column, follows another, the row (nO, nO).
+_Expected = tuple[float, Array, Array]
 
 
 def crf_loss(
@@ -262,81 +224,41 @@ def crf_loss(
     Returns the loss, d_scores (N, nO) float32 and d_transitions (nO, nO) float32.
     """
     xp = get_array_module(scores)
-    packed = pack(lengths)
+    packed, split = pack(lengths), Transitions(transitions)
     order = xp.asarray(packed.order)
-    split = split_transitions(transitions)
     ordered = scores[order].astype("float64")
-    free = expect(forward_backward(ordered, packed, split), packed, split)
+    total, free, free_pairs = _expect(ordered, packed, split)
     tags = xp.asarray(gold)[order][:, None]
     agree = (tags == MISSING) | (tags == xp.arange(scores.shape[1]))
     if are_entities(gold, lengths, scores.shape[1]):  # a single path agrees
-        held = _count(ordered, packed, transitions, agree)
+        of_gold, held, held_pairs = _count(ordered, packed, transitions, agree)
     else:
-        sums = forward_backward(xp.where(agree, ordered, -xp.inf), packed, split)
-        held = expect(sums, packed, split)
-    loss = max(free.total - held.total, 0.0)  # below 0 by rounding only
+        of_gold, held, held_pairs = _expect(xp.where(agree, ordered, -xp.inf), packed, split)
     d_scores = xp.empty_like(scores)
-    d_scores[order] = free.tags - held.tags
-    return loss, d_scores, (free.transitions - held.transitions).astype(transitions.dtype)
+    d_scores[order] = free - held
+    loss = max(total - of_gold, 0.0)  # below 0 by rounding only
+    return loss, d_scores, (free_pairs - held_pairs).astype(transitions.dtype)
 
 
-def expect(sums: Sums, packed: Packed, transitions: SplitTransitions) -> Expected:
-    """Return the expectations over all summed paths."""
-    xp = get_array_module(sums.before)
-    totals = sums.totals
-    tags = xp.exp(sums.before + sums.after - totals[:, None])
-    earlier, later = _pairs(packed)
-    before = sums.before[xp.asarray(earlier)]
-    after = (sums.scores + sums.after - totals[:, None])[later]
-    between = _count_between(
-        before[:, transitions.sources], after[:, transitions.targets], transitions
-    )
-    sources = split_kinds(before[:, transitions.within_sources])[:, :, None]  # (P, 2, 1, C)
-    targets = split_kinds(after[:, transitions.within_targets])[:, None]  # (P, 1, 2, C)
-    within = xp.exp(sources + transitions.within + targets).sum(axis=0)  # (2, 2, C)
-    nO = tags.shape[1]
-    counts = xp.zeros((nO, nO))
-    counts[_between(xp, nO)], counts[_within(xp, nO)] = between, within
-    return Expected(float(sums.totals[: packed.num_sequences].sum()), tags, counts)
+def _expect(scores: Array, packed: Packed, transitions: Transitions) -> _Expected:
+    """Return the expectations over all paths."""
+    sums = forward_backward(scores, packed, transitions)
+    xp, totals = get_array_module(scores), sums.totals[:, None]
+    earlier, later = packed.pairs()
+    after = (scores + sums.after - totals)[later]
+    pairs = transitions.count(sums.before[xp.asarray(earlier)], after)
+    tags = xp.exp(sums.before + sums.after - totals)
+    return float(sums.totals[: later.start].sum()), tags, pairs
 
 
-def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> Expected:
-    """Do the same for a single path of each doc, by counting.
-
-    scores (N, nO) float64, chosen (N, nO) bool: By token in packed order, and tag.
-    """
-    xp = get_array_module(scores)
+def _count(scores: Array, packed: Packed, transitions: Array, chosen: Array) -> _Expected:
+    """Do the same for a single path of each doc, by counting its tags, chosen (N, nO) bool."""
     tags = chosen.astype("float64")
-    earlier, later = _pairs(packed)
-    counts = tags[xp.asarray(earlier)].T @ tags[later]
+    earlier, later = packed.pairs()
+    counts = tags[get_array_module(scores).asarray(earlier)].T @ tags[later]
     taken = counts > 0
     total = scores[chosen].sum() + (transitions[taken] * counts[taken]).sum()
-    return Expected(float(total), tags, counts)
-
-
-def _pairs(packed: Packed) -> tuple[numpy.ndarray, slice]:
-    """Find the earlier and later tokens of all consecutive pairs, in packed order."""
-    later = numpy.arange(packed.num_sequences, len(packed.order))
-    earlier = later - numpy.repeat(packed.sizes[:-1], packed.sizes[1:])
-    return earlier, slice(packed.num_sequences, None)
-
-
-def _count_between(before: Array, after: Array, transitions: SplitTransitions) -> Array:
-    """Sum the probabilities of going from O, L or U to O, B or U, of P pairs of tokens.
-
-    before (P, K), after (P, K) -> (K, K) float64. P may be large, so we make no (P, K, K) array.
-    """
-    xp = get_array_module(before)
-    if transitions.weights is None:
-        pairs = zip(before.T, transitions.between, strict=True)
-        return xp.stack(
-            [xp.exp(of_tag[:, None] + row + after).sum(axis=0) for of_tag, row in pairs]
-        )
-    # The largest entry of each row on the left is 1, so that the right is bounded as probabilities
-    # are. A row without any path has no such bound, but there the right is 0.
-    left = xp.exp(before - peaks(before))
-    right = xp.exp(after + before.max(axis=1, keepdims=True))
-    return (left.T @ right) * transitions.weights
+    return float(total), tags, counts
 
 
 def tagging_loss(
@@ -383,12 +305,7 @@ def cross_entropy(scores: Array, gold: numpy.ndarray) -> tuple[float, Array]:
 
 
 class PathSums(NamedTuple):
-    """Logarithms of summed exponentials of scores, by token and tag, on the host.
-
-    scores, before, after (N, nO): As in `Sums`, but by token in the batch's order.
-    totals (N,): Of all paths of the token's doc, log Z.
-    transitions (nO, nO): The scores of consecutive tags.
-    """
+    """`Sums` by token in the batch's order, and transitions (nO, nO), on the host."""
 
     scores: numpy.ndarray
     before: numpy.ndarray
@@ -410,22 +327,18 @@ def path_sums(
     transitions (nO, nO) float: As in `crf_loss`. None for zeros. Then tokens are independent,
         except that sequences must be valid.
     """
-    xp = get_array_module(scores)
-    nO = scores.shape[1]
+    xp, nO = get_array_module(scores), scores.shape[1]
     if transitions is None:
         transitions = xp.zeros((nO, nO), dtype="float32")
         # No path continues into the next sentence
         lengths = numpy.diff(constraints.begins, append=len(scores))
     packed = pack(lengths)
     allowed = xp.asarray(allowed_tags(constraints, nO))
-    allowed_scores = xp.where(allowed, scores.astype("float64"), -xp.inf)
-    ordered = allowed_scores[xp.asarray(packed.order)]
-    sums = forward_backward(ordered, packed, split_transitions(transitions))
+    ordered = xp.where(allowed, scores.astype("float64"), -xp.inf)[xp.asarray(packed.order)]
+    sums = forward_backward(ordered, packed, Transitions(transitions))
     rows = numpy.argsort(packed.order)  # where tokens lie in packed order
     by_token = [to_numpy(array)[rows] for array in sums]
-    return PathSums(
-        by_token[0], by_token[1], by_token[2], by_token[3], to_numpy(transitions).astype("float64")
-    )
+    return PathSums._make([*by_token, to_numpy(transitions).astype("float64")])
 
 
 def entity_marginals(sums: PathSums, entities: Entities) -> numpy.ndarray:

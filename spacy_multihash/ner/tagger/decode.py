@@ -2,7 +2,7 @@
 
 All decoders follow `biluo.may_follow`: no entity continues into a token of `constraints.starts`, or
 after the last token. No entity begins at `constraints.spaces`, and the tokens of
-`constraints.outside` get O.
+`constraints.outside` get O. Each takes scores (N, nO) float32, and returns tags (N,) int64.
 """
 
 from typing import Optional
@@ -24,9 +24,8 @@ def decode(
     transitions: Optional[Array],
     constraints: Constraints,
 ) -> numpy.ndarray:
-    """Find the tags of all tokens with the decoder of this name.
+    """Find the tags of all tokens with the decoder of this name, on the host.
 
-    scores (N, nO) float32 -> tags (N,) int64, on the host.
     lengths (B,) int: The number of tokens of each doc, on the host.
     transitions (nO, nO) float32: As in `decode_crf`. Other decoders ignore them.
     """
@@ -44,17 +43,12 @@ def decode_greedy(scores: numpy.ndarray, constraints: Constraints) -> numpy.ndar
     The best tag is O at `outside`, and neither B nor U at `spaces`. Ties go to the smaller number.
     An entity is whole if its tags are U, or B, any number of I, and L, all of one label and within
     a sentence. Tags of other entities become O. Valid sequences don't change.
-
-    scores (N, nO) float32 -> tags (N,) int64.
     """
     N, nO = scores.shape
-    tags = scores.argmax(axis=1)
+    tags, columns, continues = scores.argmax(axis=1), tag_columns(nO), may_follow(nO)
     (constrained,) = numpy.nonzero(constraints.spaces | constraints.outside)
     allowed = allowed_tags(Constraints(*(values[constrained] for values in constraints)), nO)
     tags[constrained] = numpy.where(allowed, scores[constrained], -numpy.inf).argmax(axis=1)
-
-    columns = tag_columns(nO)
-    continues = may_follow(nO)
     continues[:, columns.OBU] = False
     belongs = numpy.zeros(N + 1, dtype=bool)  # to the token before; after the last token, False
     belongs[1:N] = continues.take(tags[:-1] * nO + tags[1:]) & ~constraints.starts[1:]
@@ -72,12 +66,10 @@ def decode_constrained(scores: numpy.ndarray, constraints: Constraints) -> numpy
     Between two tokens there are 1 + C states: outside of all entities after O, L or U, or inside an
     entity of a label after B or I. So the kernels take O(C) per token. Ties go to the smaller
     number of the last tag, then of the tag before it.
-
-    scores (N, nO) float32 -> tags (N,) int64.
     """
     # No entity continues into the next sentence
-    begins = constraints.begins
-    return _viterbi(scores, numpy.append(begins[1:], len(scores)) - begins, None, constraints)
+    lengths = numpy.diff(constraints.begins, append=len(scores))
+    return operations(scores).viterbi(scores, None, _bits(constraints), lengths)
 
 
 def decode_crf(
@@ -88,24 +80,17 @@ def decode_crf(
 ) -> numpy.ndarray:
     """Find the tags of each doc with the highest sum of scores of tags and of transitions.
 
-    The transition to a token that begins a sentence counts like any other. Ties go to the smaller
-    number of the last tag, then of the tag before it.
+    The transition to a token that begins a sentence counts like any other. Ties are as in
+    `decode_constrained`.
 
-    scores (N, nO) float32 -> tags (N,) int64.
     lengths (B,) int: The number of tokens of each doc.
     transitions (nO, nO) float32: The score of going from the row's tag to the column's.
         Transitions that `biluo.may_follow` doesn't allow are ignored.
     """
-    return _viterbi(scores, lengths, transitions.astype("float64"), constraints)
+    pairs = transitions.astype("float64")
+    return operations(scores).viterbi(scores, pairs, _bits(constraints), lengths)
 
 
-def _viterbi(
-    scores: numpy.ndarray,
-    lengths: numpy.ndarray,
-    transitions: Optional[numpy.ndarray],
-    constraints: Constraints,
-) -> numpy.ndarray:
-    """Find the best tags (N,) of all sequences."""
+def _bits(constraints: Constraints) -> numpy.ndarray:
     starts, spaces, outside = (values.view("uint8") for values in constraints)
-    known = STARTS * starts + NO_BEGIN * spaces + OUTSIDE * outside  # (N,)
-    return operations(scores).viterbi(scores, transitions, known, lengths)
+    return STARTS * starts + NO_BEGIN * spaces + OUTSIDE * outside  # (N,)

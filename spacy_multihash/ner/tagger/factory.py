@@ -15,7 +15,7 @@ from thinc.api import Config, Model
 from ...common.registered import ITERATED_DILATED_ENCODER, MULTI_HASH_EMBED, TOKEN_TAGGER
 from ...common.removed import accept_removed_settings
 from ...common.types import Decoder
-from .settings import Settings
+from ..settings import TaggerSettings
 
 DEFAULT_CONFIG = f"""
 [tagger_ner]
@@ -54,7 +54,7 @@ normalize = true
 @Language.factory(
     "tagger_ner",
     assigns=["doc.ents", "doc.spans", "token.ent_iob", "token.ent_type"],
-    default_config={**asdict(Settings()), **Config().from_str(DEFAULT_CONFIG)["tagger_ner"]},
+    default_config={**asdict(TaggerSettings()), **Config().from_str(DEFAULT_CONFIG)["tagger_ner"]},
     default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
 )
 @accept_removed_settings("tagger_ner")
@@ -70,16 +70,9 @@ def make_tagger_ner(
     temperature: float,
 ) -> TrainablePipe:
     """Build the component; see `EntityTagger`."""
+    settings = {
+        key: value for key, value in locals().items() if key not in ("nlp", "name", "model")
+    }
     from .component import EntityTagger
 
-    return EntityTagger(
-        nlp.vocab,
-        model,
-        name,
-        decoder=decoder,
-        spans_key=spans_key,
-        candidates_above=candidates_above,
-        scorer=scorer,
-        threshold=threshold,
-        temperature=temperature,
-    )
+    return EntityTagger(nlp.vocab, model, name, **settings)

@@ -72,8 +72,7 @@ def forward(
         W, b = (cast(Any, output.get_param(name)) for name in ("W", "b"))
         scores = cast(Array, operations(model.ops).affine(cast(Any, vectors), W, b))
         return cast(Floats3d, scores[None]), no_backprop(NAME)
-    begin = _begin_passes if every_pass and _has_passes(tok2vec) else _begin_result
-    vectors, backprop_vectors = begin(model, docs)
+    vectors, backprop_vectors = _begin(every_pass, model, docs)
     P, N, W = vectors.shape
     nO = output.get_dim("nO")
     scores, backprop_scores = output(model.ops.reshape2f(vectors, P * N, W), is_train)
@@ -111,28 +110,20 @@ def learns_transitions(model: Model) -> bool:
     return model.has_param("transitions") is not False
 
 
-def _has_passes(tok2vec: DocsEncoder) -> bool:
-    """Check if there's an embedding, then an IteratedDilatedEncoder, and nothing else.
+def _begin(every_pass: bool, model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
+    """Begin an update from the vectors of all tokens, (P, N, W).
 
+    Passes are known of an embedding, then an IteratedDilatedEncoder, and nothing else:
     spacy.Tok2Vec.v2 has the two as its layers, and a ref to each.
     """
-    layers = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
-    return tok2vec.layers == layers and tok2vec.layers[1].name == DILATED
-
-
-def _begin_passes(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
-    """Begin an update from the vectors of all tokens after each pass, (P, N, W)."""
     tok2vec = model.layers[0]
-    Xs, backprop_embed = tok2vec.get_ref("embed").begin_update(docs)
-    passes, backprop_passes = begin_passes(tok2vec.get_ref("encode"), Xs)
-    return model.ops.xp.stack(passes), lambda d_passes: backprop_embed(
-        backprop_passes(list(d_passes))
-    )
-
-
-def _begin_result(model: TokenTagger, docs: list[DocLike]) -> tuple[Floats3d, _Backprop]:
-    """Begin an update from the vectors of all tokens, (1, N, W)."""
-    Ys, backprop = model.layers[0].begin_update(docs)
+    layers = [tok2vec.maybe_get_ref(name) for name in ("embed", "encode")]
+    if every_pass and tok2vec.layers == layers and tok2vec.layers[1].name == DILATED:
+        Xs, backprop_embed = tok2vec.layers[0].begin_update(docs)
+        passes, backprop_passes = begin_passes(tok2vec.layers[1], Xs)
+        stacked = model.ops.xp.stack(passes)
+        return stacked, lambda d_passes: backprop_embed(backprop_passes(list(d_passes)))
+    Ys, backprop = tok2vec.begin_update(docs)
     return join_vectors(model, Ys)[None], lambda d_passes: backprop(split_docs(d_passes[0], Ys))
 
 

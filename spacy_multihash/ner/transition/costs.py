@@ -81,11 +81,11 @@ def outside_costs(gold: Gold, tokens: numpy.ndarray) -> numpy.ndarray:
     costs[:, [actions.blocked]] = is_known
     costs[:, [actions.O]] = (kinds == _B) | (kinds == _U)
     if gold.wrong is not None:
-        starts, ends, wrong_labels = _near(gold.wrong, tokens)
-        near_end = starts + 2 >= rules.ends_of(starts)  # where only L can follow
-        _add_wrong(costs, actions.B, tokens, starts[near_end], wrong_labels[near_end])
-        single = ends == starts + 1
-        _add_wrong(costs, actions.U, tokens, starts[single], wrong_labels[single])
+        near = _near(gold.wrong, tokens)
+        only_L = near.starts + 2 >= rules.ends_of(near.starts)  # can follow B
+        single = near.ends == near.starts + 1
+        for columns, chosen in ((actions.B, only_L), (actions.U, single)):
+            _add_wrong(costs, columns, tokens, Entities(*(column[chosen] for column in near)))
     costs = costs[:, :-1]
     costs[~valid_outside(rules, actions, tokens)] = INVALID
     return costs
@@ -99,16 +99,12 @@ def _near(wrong: Entities, starts: numpy.ndarray) -> Entities:
 
 
 def _add_wrong(
-    costs: numpy.ndarray,
-    columns: numpy.ndarray,
-    tokens: numpy.ndarray,
-    starts: numpy.ndarray,
-    labels: numpy.ndarray,
+    costs: numpy.ndarray, columns: numpy.ndarray, tokens: numpy.ndarray, wrong: Entities
 ) -> None:
     """Add 1 to the costs of actions that begin an entity that is known to be wrong."""
-    begins, numbers = numpy.unique(starts, return_inverse=True)
+    begins, numbers = numpy.unique(wrong.starts, return_inverse=True)
     is_wrong = numpy.zeros((len(begins), len(columns)), dtype="uint8")
-    is_wrong[numbers, labels] = 1
+    is_wrong[numbers, wrong.labels] = 1
     (rows,) = numpy.nonzero(numpy.isin(tokens, begins))
     costs[rows[:, None], columns] += is_wrong[numpy.searchsorted(begins, tokens[rows])]
 

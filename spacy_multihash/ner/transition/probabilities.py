@@ -12,14 +12,17 @@ P without the factor out(s) is the *mass* of an entity. After entities that aren
 further, tokens count as outside again: so later tokens lose nothing, and the lost mass is known.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 import numpy
+from spacy.tokens import Doc
 
-from ..biluo import Entities
-from ..candidates import Listed, Step, at_least, extend, in_order
-from .rules import NO_ACTION, NO_LABEL, Actions, Steps, valid_inside, valid_outside
-from .states import Batch, score_states
+from ..biluo import Entities, as_entities
+from ..candidates import Listed, at_least, extend, in_order
+from ..entities import SpanProbabilities, present_entities, span_probabilities
+from .rules import NO_ACTION, NO_LABEL, Steps, valid_inside, valid_outside
+from .states import Batch, find_entities, score_states
 
 # Candidates with less mass are not followed.
 LEAST_MASS = 1e-6
@@ -28,6 +31,35 @@ LEAST_MASS_ASKED = 1e-12
 # Number of tokens whose candidates are followed at once, so that memory doesn't grow with the
 # batch.
 CHUNK = 512
+
+
+class ScoredStates(Batch):
+    """A batch, as `Scored` of a recognizer."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The labels that the entities' numbers refer to."""
+        return self.actions.labels
+
+    def find(self) -> Entities:
+        """Find the entities."""
+        return find_entities(self)
+
+    def probabilities(self, entities: Entities, temperature: float = 1.0) -> numpy.ndarray:
+        """Compute the probabilities of E entities of a batch, (E,) float64."""
+        return build_lattice(self, entities, temperature, least=LEAST_MASS_ASKED).probabilities
+
+    def spans(
+        self, docs: list[Doc], entities: Entities, temperature: float, above: Optional[float]
+    ) -> SpanProbabilities:
+        """Compute the probabilities of the predicted entities, and of candidates above one."""
+        lattice = build_lattice(self, entities, temperature, above)
+        listed = [(entities, lattice.probabilities)]
+        listed.append((lattice.candidates, lattice.candidate_probabilities))
+        # Entities that docs had before are certain to begin, and aren't counted
+        present = present_entities(docs, self.labels)
+        numpy.subtract.at(lattice.begins, (present.starts, present.labels), 1)
+        return span_probabilities(docs, self.labels, listed, lattice.begins, lattice.left_out)
 
 
 class Lattice(NamedTuple):
@@ -66,67 +98,70 @@ def build_lattice(
     """
     least = min(least, above or least)
     N, doc_ends, actions = len(batch.X), batch.rules.doc_ends, batch.actions
-    lengths = numpy.diff(doc_ends, prepend=0)
-    begins = numpy.zeros(N + 1, dtype=bool)
-    begins[(doc_ends - lengths)[lengths > 0]] = True
-    coming = numpy.zeros(N + 1)  # the mass that comes to each token, and to the end
-    arrived = numpy.zeros(N + 1)  # the mass that came to the end of the doc before each token
-    cut, begins_of = numpy.zeros(N), numpy.zeros((N, len(actions.labels)))
+    labels = numpy.arange(len(actions.labels))
     stays = actions.label_of == NO_LABEL  # the actions after which the next token is outside too
     stays[actions.U[actions.U != NO_ACTION]] = True
-    nothing, step = numpy.zeros(0, "int64"), steps_of(batch, temperature)
-    listed = [Listed(nothing, nothing, nothing, numpy.zeros(0))]
+    cut, begins = numpy.zeros(N), numpy.zeros((N, len(labels)))
+    first_tokens = numpy.append(0, doc_ends[:-1])
+    coming = numpy.zeros(N + 1)  # the mass that comes to each token, and to the end
+    arrived = numpy.zeros(N + 1)  # the mass that came to the end of the doc before each token
+    listed: list[Listed] = [(*as_entities([]), numpy.zeros(0))]
+
+    def step(starts: numpy.ndarray, tokens: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+        steps = valid_inside(batch.rules, actions, tokens[:, None], labels)
+        return inside_probabilities(score_states(batch, tokens, starts), steps, temperature)
+
     for first in range(0, N, CHUNK):
         tokens = numpy.arange(first, min(first + CHUNK, N))
         P = outside_probabilities(batch, tokens, temperature)
-        opens = opening(actions, P)
+        opens, units = (P[:, of] * (of != NO_ACTION) for of in (actions.B, actions.U))
+        begins[tokens] = opens + units
         cut[tokens] = numpy.where(opens < least, opens, 0).sum(axis=1)
-        to_next = P[:, stays].sum(axis=1) + cut[tokens]
-        units = P[:, actions.U] * (actions.U != NO_ACTION)
-        begins_of[tokens] = opens + units
         if above is not None:
             listed.append(at_least(above, tokens, tokens + 1, units))
-        arcs = [numpy.zeros((3, 0))]
-        for extended in extend(tokens, opens, step, least):
-            too_small = extended.cut.sum(axis=1)
-            cut[extended.starts] += too_small
-            begins_of[extended.starts] -= extended.stuck
-            masses = extended.ending.sum(axis=1) + too_small
-            arcs.append(numpy.stack([extended.starts, extended.ends, masses]))
+        arcs = [numpy.stack([tokens, tokens + 1, P[:, stays].sum(axis=1) + cut[tokens]])]
+        for starts, ends, ending, too_small, stuck in extend(tokens, opens, step, least):
+            lost = too_small.sum(axis=1)
+            cut[starts] += lost
+            begins[starts] -= stuck
+            arcs.append(numpy.stack([starts, ends, ending.sum(axis=1) + lost]))
             if above is not None:
-                listed.append(at_least(above, extended.starts, extended.ends, extended.ending))
-        starts, ends, masses = numpy.concatenate(arcs, axis=1)
-        order = starts.argsort(kind="stable")
-        bounds = numpy.searchsorted(starts[order], numpy.append(tokens, tokens[-1] + 1)).tolist()
-        ends, masses = ends[order].astype("int64"), masses[order]
-        for number, (token, mass) in enumerate(zip(tokens.tolist(), to_next.tolist(), strict=True)):
-            if begins[token]:
-                arrived[token], coming[token] = coming[token], 1.0
-            here = coming[token]
-            coming[token + 1] += here * mass
-            of_token = slice(bounds[number], bounds[number + 1])
-            coming[ends[of_token]] += here * masses[of_token]
-    arrived[N] = coming[N]
-    outside = coming[:N]
-    left_out = numpy.zeros(len(lengths))
-    (full,) = lengths.nonzero()
-    lost = numpy.add.reduceat(outside * cut, (doc_ends - lengths)[full])
+                listed.append(at_least(above, starts, ends, ending))
+        _follow(tokens, numpy.concatenate(arcs, axis=1), {*first_tokens.tolist()}, coming, arrived)
+    arrived[N], outside, left_out = coming[N], coming[:N], numpy.zeros(len(doc_ends))
+    (full,) = (first_tokens < doc_ends).nonzero()
+    lost = numpy.add.reduceat(outside * cut, first_tokens[full])
     left_out[full] = lost + 1 - arrived[doc_ends[full]]
     probabilities = outside[entities.starts] * numpy.exp(log_masses(batch, entities, temperature))
     candidates, masses = in_order(listed)
     masses = masses * outside[candidates.starts]
     (enough,) = (masses >= (above or 0)).nonzero()
     candidates = Entities(*(column[enough] for column in candidates))
-    begins_of *= outside[:, None]
+    begins *= outside[:, None]
     left_out = left_out.clip(0, 1)
-    return Lattice(outside, left_out, probabilities, candidates, masses[enough], begins_of)
+    return Lattice(outside, left_out, probabilities, candidates, masses[enough], begins)
 
 
-def entity_probabilities(
-    batch: Batch, entities: Entities, temperature: float = 1.0
-) -> numpy.ndarray:
-    """Compute the probabilities of E entities of a batch, (E,) float64."""
-    return build_lattice(batch, entities, temperature, least=LEAST_MASS_ASKED).probabilities
+def _follow(
+    tokens: numpy.ndarray,
+    arcs: numpy.ndarray,
+    first_tokens: set[int],
+    coming: numpy.ndarray,
+    arrived: numpy.ndarray,
+) -> None:
+    """Follow what leads from outside to outside of entities, from token to token.
+
+    arcs (3, M) float64: The tokens [start, end) and the mass of each.
+    coming, arrived (N + 1,) float64: As in `build_lattice`, to add to.
+    """
+    order = arcs[0].argsort(kind="stable")
+    bounds = numpy.searchsorted(arcs[0, order], numpy.append(tokens, tokens[-1] + 1)).tolist()
+    ends, masses = arcs[1, order].astype("int64"), arcs[2, order]
+    for number, token in enumerate(tokens.tolist()):
+        if token in first_tokens:
+            arrived[token], coming[token] = coming[token], 1.0
+        of_token = slice(bounds[number], bounds[number + 1])
+        coming[ends[of_token]] += coming[token] * masses[of_token]
 
 
 # Probabilities of actions
@@ -138,8 +173,7 @@ def outside_probabilities(batch: Batch, tokens: numpy.ndarray, temperature: floa
     Invalid actions have probability 0.
     """
     scores = score_states(batch, tokens, numpy.full_like(tokens, -1)).astype("float64")
-    valid = valid_outside(batch.rules, batch.actions, tokens)
-    scores[~valid] = -numpy.inf
+    scores[~valid_outside(batch.rules, batch.actions, tokens)] = -numpy.inf
     highest = scores.max(axis=1, keepdims=True)
     scores -= numpy.where(highest == -numpy.inf, 0, highest)
     with numpy.errstate(over="ignore"):  # of infinity too, the exponential is right
@@ -163,26 +197,9 @@ def inside_probabilities(
     lead = scores[rows, steps.L].astype("float64") - scores[rows, steps.I]
     has_I, has_L = steps.I != NO_ACTION, steps.L != NO_ACTION
     lead[~has_I], lead[~has_L] = numpy.inf, -numpy.inf
-    with numpy.errstate(over="ignore"):  # of infinity too, the exponential is right
+    with numpy.errstate(over="ignore"):
         lead = lead / temperature
         return has_I / (1 + numpy.exp(lead)), has_L / (1 + numpy.exp(-lead))
-
-
-def steps_of(batch: Batch, temperature: float) -> Step:
-    """Return the function that extends entities by a token; see `Step`."""
-    labels = numpy.arange(len(batch.actions.labels))
-
-    def step(starts: numpy.ndarray, tokens: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-        scores = score_states(batch, tokens, starts)
-        steps = valid_inside(batch.rules, batch.actions, tokens[:, None], labels)
-        return inside_probabilities(scores, steps, temperature)
-
-    return step
-
-
-def opening(actions: Actions, P: numpy.ndarray) -> numpy.ndarray:
-    """Return the probabilities that entities of several tokens begin: (S, nO) -> (S, K)."""
-    return P[:, actions.B] * (actions.B != NO_ACTION)
 
 
 def log_masses(batch: Batch, entities: Entities, temperature: float = 1.0) -> numpy.ndarray:
@@ -194,20 +211,20 @@ def log_masses(batch: Batch, entities: Entities, temperature: float = 1.0) -> nu
     masses = numpy.zeros(len(lengths))
     columns = numpy.where(lengths == 1, actions.U[entities.labels], actions.B[entities.labels])
     with numpy.errstate(divide="ignore"):
-        for first in range(0, len(lengths), CHUNK):
-            rows = slice(first, first + CHUNK)
-            P = outside_probabilities(batch, entities.starts[rows], temperature)
-            P = P[numpy.arange(len(P)), columns[rows]] * (columns[rows] != NO_ACTION)
-            masses[rows] = numpy.log(P)
-        for later in range(1, int(lengths.max(initial=1))):
+        for later in range(int(lengths.max(initial=0))):
             (longer,) = numpy.nonzero((lengths > later) & (masses > -numpy.inf))
             for first in range(0, len(longer), CHUNK):
-                chosen = longer[first : first + CHUNK]
-                starts, tokens = entities.starts[chosen], entities.starts[chosen] + later
-                steps = valid_inside(batch.rules, actions, tokens, entities.labels[chosen])
-                steps = Steps(*(columns[:, None] for columns in steps))
-                scores = score_states(batch, tokens, starts)
-                goes_on, closes = inside_probabilities(scores, steps, temperature)
-                is_last = lengths[chosen] == later + 1
-                masses[chosen] += numpy.log(numpy.where(is_last, closes[:, 0], goes_on[:, 0]))
+                rows = longer[first : first + CHUNK]
+                starts, tokens = entities.starts[rows], entities.starts[rows] + later
+                if later == 0:
+                    P = outside_probabilities(batch, tokens, temperature)
+                    P = P[numpy.arange(len(P)), columns[rows]] * (columns[rows] != NO_ACTION)
+                else:
+                    steps = valid_inside(batch.rules, actions, tokens, entities.labels[rows])
+                    steps = Steps(*(columns[:, None] for columns in steps))
+                    scores = score_states(batch, tokens, starts)
+                    goes_on, closes = inside_probabilities(scores, steps, temperature)
+                    is_last = lengths[rows] == later + 1
+                    P = numpy.where(is_last, closes[:, 0], goes_on[:, 0])
+                masses[rows] += numpy.log(P)
     return masses

@@ -22,16 +22,8 @@ import numpy
 from spacy.attrs import ENT_TYPE
 from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.strings import get_string_id
-from spacy.tokens import Doc
 
-from ..entities import (
-    CONSTRAINING,
-    IOB_BEGINS,
-    IOB_INSIDE,
-    IOB_MISSING,
-    IOB_OUTSIDE,
-    token_attributes,
-)
+from ..entities import CONSTRAINING, IOB_BEGINS, IOB_INSIDE, IOB_MISSING, IOB_OUTSIDE
 
 # The column of an action that is invalid, or that the model lacks.
 NO_ACTION = -1
@@ -39,19 +31,8 @@ NO_ACTION = -1
 ANY_LABEL, NO_LABEL = -1, -2
 
 _KINDS = "BILU"
-_ATTRS = [*CONSTRAINING, ENT_TYPE]
-# The rules of tokens without annotation, by rows of `Rules.table`. The columns are for most tokens,
-# whitespace, the last token of a sentence, and whitespace as the last token.
-_FREE = numpy.array(
-    [
-        [ANY_LABEL, NO_LABEL, NO_LABEL, NO_LABEL],
-        [ANY_LABEL, NO_LABEL, ANY_LABEL, NO_LABEL],
-        [ANY_LABEL, ANY_LABEL, NO_LABEL, NO_LABEL],
-        [ANY_LABEL, ANY_LABEL, ANY_LABEL, ANY_LABEL],
-        [True, True, True, True],
-        [False, False, False, False],
-    ]
-)
+# The attributes of tokens that rules depend on.
+ATTRS = [*CONSTRAINING, ENT_TYPE]
 
 
 @dataclass(frozen=True)
@@ -72,25 +53,10 @@ class Actions:
     blocked: int
     nO: int
 
-    @property
-    def B(self) -> numpy.ndarray:
-        """The column of B of each label, (K,) int64."""
-        return self.columns[0]
-
-    @property
-    def I(self) -> numpy.ndarray:  # noqa: E743 (its name)
-        """The column of I."""
-        return self.columns[1]
-
-    @property
-    def L(self) -> numpy.ndarray:
-        """The column of L."""
-        return self.columns[2]
-
-    @property
-    def U(self) -> numpy.ndarray:
-        """The column of U."""
-        return self.columns[3]
+    B = property(lambda self: self.columns[0], doc="The column of B of each label, (K,) int64.")
+    I = property(lambda self: self.columns[1], doc="The column of I.")  # noqa: E741 (its name)
+    L = property(lambda self: self.columns[2], doc="The column of L.")
+    U = property(lambda self: self.columns[3], doc="The column of U.")
 
     @cached_property
     def label_of(self) -> numpy.ndarray:
@@ -135,27 +101,6 @@ def read_actions(moves: TransitionSystem) -> Actions:
     return Actions(labels, ids, numpy.array(table, "int64"), outside, blocked, len(names))
 
 
-class TokenAttributes(NamedTuple):
-    """Attributes that rules depend on, of the N tokens of D docs.
-
-    table (N, 4) uint64: SENT_START, IS_SPACE, ENT_IOB and ENT_TYPE.
-    lengths (D,) int64: How many tokens each doc has.
-    """
-
-    table: numpy.ndarray
-    lengths: numpy.ndarray
-
-    @property
-    def lasts(self) -> numpy.ndarray:
-        """The last token of each doc that has tokens, by position in the batch."""
-        return self.lengths[self.lengths > 0].cumsum() - 1
-
-
-def read_attributes(docs: Sequence[Doc]) -> TokenAttributes:
-    """Read the attributes of all tokens of docs."""
-    return TokenAttributes(*token_attributes(docs, _ATTRS))
-
-
 class Rules(NamedTuple):
     """The rules of N tokens of a batch. A label is its number, `ANY_LABEL` or `NO_LABEL`.
 
@@ -183,26 +128,17 @@ class Steps(NamedTuple):
     L: numpy.ndarray
 
 
-def rules_of(tokens: TokenAttributes, actions: Actions) -> Rules:
-    """Make rules of N >= 1 tokens."""
-    starts, spaces, iob, _ = tokens.table.T
-    stops = numpy.append(starts[1:] == 1, True)
-    stops[tokens.lasts] = True
-    doc_ends = tokens.lengths.cumsum()
-    if iob.any():
-        return Rules(_with_entities(tokens, stops, actions), doc_ends)
-    return Rules(_FREE.take(spaces.astype("int64") + 2 * stops, axis=1), doc_ends)
+def rules_of(attrs: numpy.ndarray, lengths: numpy.ndarray, actions: Actions) -> Rules:
+    """Make rules of N >= 1 tokens of D docs.
 
-
-def _with_entities(
-    tokens: TokenAttributes, stops: numpy.ndarray, actions: Actions
-) -> numpy.ndarray:
-    """Return the table of rules if some tokens are in entities, blocked or outside."""
-    _, spaces, iob, types = tokens.table.T
-    space, labels = spaces.astype(bool), actions.numbers_of(types)
+    attrs (N, 4) uint64: `ATTRS`. lengths (D,) int64: How many tokens each doc has.
+    """
+    starts, spaces, iob, types = attrs.T
+    doc_ends, space = lengths.cumsum(), spaces.astype(bool)
     last = numpy.zeros(len(iob), dtype=bool)
-    last[tokens.lasts] = True
-    following = numpy.append(iob[1:], IOB_MISSING)
+    last[doc_ends[lengths > 0] - 1] = True
+    stops = last | numpy.append(starts[1:] == 1, True)
+    labels, following = actions.numbers_of(types), numpy.append(iob[1:], IOB_MISSING)
     following[last] = IOB_MISSING
     begins, inside = iob == IOB_BEGINS, iob == IOB_INSIDE
     next_begins, next_inside = following == IOB_BEGINS, following == IOB_INSIDE
@@ -211,7 +147,7 @@ def _with_entities(
     no_B = last | inside | numpy.where(begins, ~next_inside, next_begins | stops | space)
     no_U = next_inside | (~begins & space)
     no_I = last | begins | next_begins | numpy.where(inside, next_free, stops)
-    return numpy.stack(
+    table = numpy.stack(
         [
             numpy.where(no_B, NO_LABEL, own_B),
             numpy.where(no_U, NO_LABEL, own_B),
@@ -221,6 +157,7 @@ def _with_entities(
             begins & (types == 0),
         ]
     )
+    return Rules(table, doc_ends)
 
 
 def valid_outside(rules: Rules, actions: Actions, tokens: numpy.ndarray) -> numpy.ndarray:

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Optional, cast
 
 import numpy
+from spacy.pipeline._parser_internals.transition_system import TransitionSystem
 from spacy.tokens import Doc
 from thinc.api import Model, get_array_module, to_numpy
 
@@ -119,26 +120,35 @@ def read_batch(weights: Weights, X: Array, rules: Rules, actions: Actions) -> Ba
     arrays = [X, *map(xp.asarray, weights[:3])]
     flat = to_numpy(xp.concatenate([array.ravel() for array in arrays]))
     pieces = numpy.split(flat, numpy.cumsum([array.size for array in arrays])[:-1])
-    X, W, b, pad = (values.reshape(a.shape) for values, a in zip(pieces, arrays, strict=True))
-    upper, upper_b = (None if array is None else to_numpy(array) for array in weights[3:5])
-    return Batch(X, Weights(W, b, pad, upper, upper_b, *weights[5:]), rules, actions)
+    X, *own = (values.reshape(a.shape) for values, a in zip(pieces, arrays, strict=True))
+    own += [None if array is None else to_numpy(array) for array in weights[3:5]]
+    return Batch(X, Weights._make([*own, *weights[5:]]), rules, actions)
 
 
 def weights_of(model: Model, reading: Reading = READING) -> Weights:
     """View the parameters of a parser_model. spaCy keeps `upper` on the host."""
-    lower = cast(Model, reading.ref(model, "lower"))
+    lower: Any = reading.ref(model, "lower")
     W, b, pad = (reading.param(lower, name) for name in ("W", "b", "pad"))
     nF, nH, nP, nI = W.shape
     upper = upper_b = unseen = None
     if reading.attr(model, "has_upper"):
-        last = cast(Model, reading.ref(model, "upper"))
+        last: Any = reading.ref(model, "upper")
         upper, upper_b = reading.param(last, "W"), reading.param(last, "b")
-    unseen_classes = reading.attr(model, "unseen_classes")
-    if unseen_classes:
+    if unseen_classes := reading.attr(model, "unseen_classes"):
         unseen = numpy.zeros(nH if upper is None else len(upper), dtype=bool)
         unseen[list(unseen_classes)] = True
     pads = pad.reshape(nF, -1)
     return Weights(W.reshape(nF, nH * nP, nI), b.reshape(-1), pads, upper, upper_b, nP, unseen)
+
+
+def check_actions(component: str, weights: Weights, moves: TransitionSystem) -> None:
+    """Raise ValueError unless there are weights for exactly the actions of a component."""
+    if weights.nO != moves.n_moves:
+        raise ValueError(
+            f'Component "{component}": its model has weights for {weights.nO} actions, but its '
+            f"labels have {moves.n_moves}. Add labels with add_label, and load the files of one "
+            "pipeline."
+        )
 
 
 class Vectors(NamedTuple):
@@ -148,26 +158,27 @@ class Vectors(NamedTuple):
     W (nI, width), b (nI,): The linear layer after it; None for other layers, which `tok2vec` has.
     """
 
+    ops: ArrayOps
     tok2vec: Model
-    W: Optional[Array]
-    b: Optional[Array]
+    W: Optional[Array] = None
+    b: Optional[Array] = None
 
-    def predict(self, ops: ArrayOps, docs: Sequence[Doc]) -> Array:
+    def __call__(self, docs: Sequence[Doc]) -> Array:
         """Return the vectors of all tokens of docs, (N, nI) float32."""
-        computed = self.tok2vec.predict(docs)
+        computed: Any = self.tok2vec.predict(docs)
         if self.W is None:
-            return cast(Array, computed)
-        X = computed[0] if len(computed) == 1 else ops.xp.concatenate(computed)
-        return cast(Array, ops.affine(X, cast(Any, self.W), cast(Any, self.b)))
+            return computed
+        X = computed[0] if len(computed) == 1 else self.ops.xp.concatenate(computed)
+        return self.ops.affine(X, self.W, cast(Array, self.b))
 
 
-def vectors_of(model: Model, reading: Reading) -> Vectors:
+def vectors_of(model: Model, reading: Reading, ops: ArrayOps) -> Vectors:
     """View the layers of a parser_model's `tok2vec`."""
-    tok2vec = cast(Model, reading.ref(model, "tok2vec"))
+    tok2vec: Any = reading.ref(model, "tok2vec")
     layers = reading.layers(tok2vec)
     if [layer.name for layer in layers[1:]] != ["list2array", LINEAR]:
-        return Vectors(tok2vec, None, None)
-    return Vectors(layers[0], *(reading.param(layers[2], name) for name in ("W", "b")))
+        return Vectors(ops, tok2vec)
+    return Vectors(ops, layers[0], *(reading.param(layers[2], name) for name in ("W", "b")))
 
 
 # Scores
@@ -205,13 +216,8 @@ def hide(
     features = features_of(tokens, starts, len(weights.W))
     sums = numpy.tile(weights.b, (len(features), 1))
     for of_feature, W, pad in zip(features.T, weights.W, weights.pad, strict=True):
-        present = of_feature >= 0
-        if present.all():
-            sums += X[of_feature] @ W.T
-        elif present.any():
-            sums += numpy.where(present[:, None], X[of_feature] @ W.T, pad)
-        else:
-            sums += pad
+        present = of_feature[:, None] >= 0
+        sums += numpy.where(present, X[of_feature] @ W.T, pad) if present.any() else pad
     if weights.nP == 1 and is_train:
         which = sums >= 0
         hidden = sums * which
@@ -224,11 +230,7 @@ def hide(
 
 def score(hidden: Array, weights: Weights) -> Array:
     """Score all actions: hidden (R, nH) -> (R, nO), on the device of the weights."""
-    if weights.upper is None:
-        return hidden
-    scores: Array = hidden @ weights.upper.T
-    scores += weights.upper_b
-    return scores
+    return hidden if weights.upper is None else hidden @ weights.upper.T + weights.upper_b
 
 
 def score_states(batch: Batch, tokens: numpy.ndarray, starts: numpy.ndarray) -> numpy.ndarray:
@@ -236,10 +238,12 @@ def score_states(batch: Batch, tokens: numpy.ndarray, starts: numpy.ndarray) -> 
 
     tokens, starts (R,) int64: As for `features_of`.
     """
-    scores = score(hide(batch, tokens, starts)[0], batch.weights)
-    if batch.weights.unseen is not None:
-        scores[:, batch.weights.unseen] = LOWEST
-    return scores
+    return _score_seen(hide(batch, tokens, starts)[0], batch.weights)
+
+
+def _score_seen(hidden: numpy.ndarray, weights: Weights) -> numpy.ndarray:
+    scores: numpy.ndarray = score(hidden, weights)
+    return scores if weights.unseen is None else numpy.where(weights.unseen, LOWEST, scores)
 
 
 # The greedy loop
@@ -272,8 +276,7 @@ def tokens_of(parts: Parts) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def _predict(*batch: Any) -> Entities:  # noqa: ANN401 (of a Batch)
-    parts = whole_docs(batch[2].doc_ends)
-    return _decode(Batch(*batch), parts, None, is_train=False)[1]
+    return _decode(Batch(*batch), whole_docs(batch[2].doc_ends), None, is_train=False)[1]
 
 
 def _visit(*arguments: Any) -> States:  # noqa: ANN401 (of a Batch, parts and a mask)
@@ -284,16 +287,14 @@ def _visit(*arguments: Any) -> States:  # noqa: ANN401 (of a Batch, parts and a 
 def _decode(
     batch: Batch, parts: Parts, mask: Optional[numpy.ndarray], *, is_train: bool
 ) -> tuple[States, Entities]:
-    weights, rules, actions = batch[1:]
+    """Take the best actions, token by token, where there are no kernels."""
+    _, weights, rules, actions = batch
     tokens, _ = tokens_of(parts)
     starts = numpy.full(len(tokens), -1)
     # States outside depend on the token alone: all of them are scored, visited or not
     hidden, which = hide(batch, tokens, starts, mask, is_train=is_train)
     valid = valid_outside(rules, actions, tokens)
-    scores = score(hidden, weights)
-    if weights.unseen is not None:
-        scores = numpy.where(weights.unseen, LOWEST, scores)
-    best = numpy.where(valid, scores, -numpy.inf).argmax(axis=1)
+    best = numpy.where(valid, _score_seen(hidden, weights), -numpy.inf).argmax(axis=1)
     best[~valid.any(axis=1)] = NO_ACTION
     labels, columns = numpy.full_like(starts, ANY_LABEL), numpy.full_like(starts, NO_ACTION)
     entities, opens, first = [], set(actions.B.tolist()), 0
@@ -302,39 +303,30 @@ def _decode(
             row = first + token - begin
             labels[row] = label
             if label == NO_LABEL:
-                columns[row], start = best[row], token
+                start, column = token, int(best[row])
+                made = NO_LABEL if column == NO_ACTION else int(actions.label_of[column])
+                if column in opens:
+                    label = made
+                elif made != NO_LABEL:
+                    entities.append((token, token + 1, made))
             else:
-                starts[row] = start
-                here = slice(row, row + 1)
+                starts[row], here = start, slice(row, row + 1)
                 of_row = None if mask is None else mask[here]
-                hidden[here], which[here] = hide(
-                    batch, tokens[here], starts[here], of_row, is_train=is_train
-                )
-                columns[row] = _best_inside(batch, hidden[here], token, label)
-            column = int(columns[row])
+                states = hide(batch, tokens[here], starts[here], of_row, is_train=is_train)
+                hidden[here], which[here] = states
+                steps = valid_inside(rules, actions, tokens[here], labels[here])
+                inside = sorted({int(of[0]) for of in steps} - {NO_ACTION})
+                scores = _score_seen(hidden[here], weights)[0, inside]
+                # Ties, and NaN, take the first column
+                column = inside[int(len(inside) > 1 and scores[1] > scores[0])] if inside else -1
+                if column not in (NO_ACTION, steps.I[0]):
+                    entities.append((start, token + 1, label))
+                    label = NO_LABEL
+            columns[row] = column
             if column == NO_ACTION:
                 break  # spaCy gives up the rest of the doc
-            if label == NO_LABEL and column in opens:
-                label = int(actions.label_of[column])
-            elif label == NO_LABEL and actions.label_of[column] != NO_LABEL:
-                entities.append((token, token + 1, int(actions.label_of[column])))
-            elif label != NO_LABEL and column != actions.I[label]:
-                entities.append((start, token + 1, label))
-                label = NO_LABEL
         else:
             if label != NO_LABEL and begin < end:  # an entity that is open at the end ends there
                 entities.append((start, end, label))
         first += end - begin
     return States(starts, labels, columns, hidden, which), as_entities(entities)
-
-
-def _best_inside(batch: Batch, hidden: numpy.ndarray, token: int, label: int) -> int:
-    """Take the better of I and L, if both are valid; ties go to the first column."""
-    steps = valid_inside(batch.rules, batch.actions, numpy.int64(token), numpy.int64(label))
-    columns = sorted({int(column) for column in steps} - {NO_ACTION})
-    if len(columns) < 2:
-        return columns[0] if columns else NO_ACTION
-    scores = score(hidden, batch.weights)[0, columns]
-    if batch.weights.unseen is not None:
-        scores = numpy.where(batch.weights.unseen[columns], LOWEST, scores)
-    return columns[int(scores[1] > scores[0])]

@@ -17,17 +17,10 @@ from thinc.api import Model, NumpyOps, get_array_module
 
 from ...common.types import Array
 from ...compute.dropout_masks import draw_mask
+from ..entities import token_attributes
 from ..gold import gold_tags, same_tokens, wrong_entities
 from .costs import Gold, costs_of, gold_of, inside_costs, outside_costs
-from .rules import (
-    ANY_LABEL,
-    NO_ACTION,
-    NO_LABEL,
-    Actions,
-    read_attributes,
-    rules_of,
-    valid_inside,
-)
+from .rules import ANY_LABEL, ATTRS, NO_ACTION, NO_LABEL, Actions, rules_of, valid_inside
 from .states import (
     LOWEST,
     Parts,
@@ -62,7 +55,8 @@ def prepare(
     """
     examples = [example for example in examples if len(example.predicted)]
     labels = actions.labels
-    rules = rules_of(read_attributes([example.predicted for example in examples]), actions)
+    attrs = token_attributes([example.predicted for example in examples], ATTRS)
+    rules = rules_of(*attrs, actions)
     tags = gold_tags(examples, labels)
     wrong = None if wrong_key is None else wrong_entities(examples, labels, wrong_key)
     gold = gold_of(tags, wrong, rules, actions)
@@ -102,26 +96,24 @@ def cut(examples: Sequence[Example], length: int, gold: Gold, wrong_key: Optiona
 
     Raises ValueError if no valid action is right.
     """
-    whole: list[tuple[int, int]] = []
-    parts, offset = [], 0
+    whole, parts, offset = list[int](), list[Parts](), 0
     for example in examples:
         n = len(example.predicted)
-        end = offset + n
         if not has_gold(example, wrong_key):
             pass
         elif not length or n < length:
-            whole.append((offset, end))
+            whole += [offset, offset + n]
         else:
-            starts, labels = follow_gold(gold, offset, end)
+            starts, labels = follow_gold(gold, offset, offset + n)
             first = numpy.arange(0, n, length)
             # To spaCy, the end of the last part is -1, the token before the last
             last = numpy.append(first[1:], -1)
-            begins = offset + first[parts_with_gold(example, first, last, wrong_key)]
-            ends = numpy.minimum(begins + length + 1, end)
-            parts.append(Parts(begins, ends, starts[begins - offset], labels[begins - offset]))
-        offset = end
+            first = first[parts_with_gold(example, first, last, wrong_key)]
+            ends = numpy.minimum(first + length + 1, n)
+            parts.append(Parts(offset + first, offset + ends, starts[first], labels[first]))
+        offset += n
     begins, ends = numpy.array(whole, dtype="int64").reshape(-1, 2).T
-    parts = [Parts(begins, ends, begins, numpy.full(len(begins), NO_LABEL)), *parts]
+    parts.insert(0, Parts(begins, ends, begins, numpy.full(len(begins), NO_LABEL)))
     return Parts(*map(numpy.concatenate, zip(*parts, strict=True)))
 
 
@@ -135,18 +127,16 @@ def follow_gold(gold: Gold, begin: int, end: int) -> tuple[numpy.ndarray, numpy.
     starts, labels = numpy.arange(begin, end), numpy.full(end - begin, NO_LABEL)
     is_free = outside_costs(gold, starts) == 0
     columns = numpy.where(is_free.any(axis=1), is_free.argmax(axis=1), NO_ACTION).tolist()
-    opens = set(actions.B.tolist())
-    token = begin
+    opens, token = set(actions.B.tolist()), begin
     while token < end:
-        column = columns[token - begin]
+        column, stop = columns[token - begin], token + 1
         if column == NO_ACTION:
             raise ValueError(Errors.E024)
-        stop = token + 1
         if column in opens:
             label = int(actions.label_of[column])
             stop = _gold_end(gold, token, label, end)
-            starts[token + 1 - begin : stop - begin] = token
-            labels[token + 1 - begin : stop - begin] = label
+            inside = slice(token + 1 - begin, stop - begin)
+            starts[inside], labels[inside] = token, label
         token = stop
     return starts, labels
 
@@ -173,45 +163,32 @@ def parts_with_gold(
 ) -> numpy.ndarray:
     """Find the parts of an example with gold, as spaCy's `has_gold` does: (P,) bool.
 
-    Both docs are read once, however many parts there are.
-
-    starts, ends (P,) int64: The predicted tokens of each part, doc[start:end]. Parts that don't
-        align count as all tokens.
+    starts, ends (P,) int64: The predicted tokens of each part, doc[start:end]. As in spaCy's
+        `get_aligned_spans_x2y`, a part aligns if it has the text of its reference tokens.
+        Otherwise it counts as all tokens.
     """
-    reference = example.reference
-    firsts, lasts = _aligned_parts(example, starts, ends)
+    doc, reference = example.predicted, example.reference
+    ends = numpy.minimum(numpy.where(ends < 0, len(doc) + ends, ends), len(doc))
+    # Both docs are read once: each look at `alignment` compares all tokens
+    x2y = None if same_tokens(doc, reference) else example.alignment.x2y
     counts = numpy.append(0, (reference.to_array(ENT_IOB) != 0).cumsum())
-    has_any: numpy.ndarray = counts[lasts] > counts[firsts]
     wrong = [] if wrong_key is None else reference.spans.get(wrong_key, [])
     spans = numpy.array(sorted((span.start, span.end) for span in wrong)).reshape(-1, 2)
     # For each span, the first end of it and all later spans; past the last span, out of reach
     nearest = numpy.append(numpy.minimum.accumulate(spans[::-1, 1])[::-1], len(reference) + 1)
+    firsts, lasts = numpy.zeros_like(starts), numpy.full_like(ends, len(reference))
+    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        if start >= end:
+            continue
+        tokens = [start, end - 1] if x2y is None else x2y[start:end].tolist()
+        if not tokens:
+            continue
+        first, last = tokens[0], tokens[-1] + 1
+        if x2y is None or _letters(doc[start:end]) == _letters(reference[first:last]):
+            firsts[number], lasts[number] = first, last
+    has_any: numpy.ndarray = counts[lasts] > counts[firsts]
     has_any |= nearest[numpy.searchsorted(spans[:, 0], firsts)] <= lasts
     return has_any
-
-
-def _aligned_parts(
-    example: Example, starts: numpy.ndarray, ends: numpy.ndarray
-) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Find the reference tokens of parts of the predicted doc, (P,) int64 each.
-
-    As in spaCy's `get_aligned_spans_x2y`, a part aligns if it has the text of these tokens.
-    """
-    doc, reference = example.predicted, example.reference
-    ends = numpy.minimum(numpy.where(ends < 0, len(doc) + ends, ends), len(doc))
-    firsts, lasts = numpy.zeros_like(starts), numpy.full_like(ends, len(reference))
-    if same_tokens(doc, reference):
-        not_empty = starts < ends
-        firsts[not_empty], lasts[not_empty] = starts[not_empty], ends[not_empty]
-        return firsts, lasts
-    x2y = example.alignment.x2y  # each look at `alignment` compares all tokens
-    for number, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        tokens = x2y[start:end].tolist() if start < end else []
-        if tokens:
-            first, last = tokens[0], tokens[-1] + 1
-            if _letters(doc[start:end]) == _letters(reference[first:last]):
-                firsts[number], lasts[number] = first, last
-    return firsts, lasts
 
 
 def _letters(span: Span) -> str:
@@ -222,7 +199,6 @@ def _letters(span: Span) -> str:
 
 
 def learn(
-    component: str,
     model: Model,
     docs: Sequence[Doc],
     gold: Gold,
@@ -240,10 +216,8 @@ def learn(
     own = weights_of(model)
     batch = read_batch(own, X, gold.rules, gold.actions)
     xp = get_array_module(X)
-    W, b, pad, upper_W, upper_b = (
-        None if array is None else xp.asarray(array) for array in own[:5]
-    )
-    weights = Weights(W, b, pad, upper_W, upper_b, *batch.weights[5:])  # on the device of X
+    arrays = [None if array is None else xp.asarray(array) for array in own[:5]]
+    weights = Weights._make([*arrays, *own[5:]])  # on the device of X
     tokens, steps = tokens_of(parts)
     mask = None
     if weights.upper is not None:
@@ -261,11 +235,10 @@ def learn(
         scores = score(hidden, weights)
         if lowest is not None:
             scores[:, unseen] = xp.asarray(lowest[steps[rows], None])
-        d_scores = log_loss_gradient(scores, costs)
+        d_hidden = d_scores = log_loss_gradient(scores, costs)
         loss += float((d_scores**2).sum())
         if unseen is not None:
             d_scores[:, unseen] = 0
-        d_hidden = d_scores
         if weights.upper is not None:
             upper = model.get_ref("upper")
             upper.inc_grad("W", upper.ops.asarray_f(d_scores.T @ hidden))

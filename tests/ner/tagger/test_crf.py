@@ -69,13 +69,6 @@ def test_crf_loss_is_right_for_large_transitions(factor: int) -> None:
     check_against_brute_force(batch)
 
 
-def test_crf_loss_is_right_where_only_the_inside_of_an_entity_is_possible() -> None:
-    batch = Batch([4, 3])
-    batch.scores -= 1000
-    batch.gold[:] = [1, MISSING, MISSING, 0, MISSING, 3, MISSING]
-    check_against_brute_force(batch)
-
-
 def test_crf_loss_ignores_forbidden_transitions() -> None:
     batch = Batch([4, 3, 2], missing=0.3)
     loss, d_scores, d_transitions = batch.loss()
@@ -266,26 +259,6 @@ def test_entities_and_their_marginals_are_those_of_all_sequences(
         assert list(found) == sorted(found)  # each once, in order
         assert {key for key, p in wanted.items() if p > above + 1e-6} <= found.keys()
         assert all(p >= above and abs(wanted[key] - p) < 1e-6 for key, p in found.items())
-
-
-@pytest.mark.parametrize("scale", [2, 500])
-def test_entity_marginals_of_long_docs_are_those_of_a_loop_over_tokens(scale: int) -> None:
-    batch = Batch([5000, 3], 4, scale=scale)
-    best = batch.scores[:5000, 13:].max(axis=1).argsort()[-3:].tolist()  # of U of each label
-    spans = [(10, 4990, 1), (10, 11, 2), (2500, 2502, 0)]
-    spans += [(token, token + 1, int(batch.scores[token, 13:].argmax())) for token in best]
-    entities = Entities(*numpy.array(sorted(spans)).T)
-    constraints = Constraints(*numpy.zeros((3, 5003), dtype=bool))
-    marginals = entity_marginals(sums_of(batch, None, constraints), entities)
-    scores, none = batch.scores[:5000], numpy.zeros((17, 17))
-    total = log_total(scores, none, numpy.full(5000, MISSING))
-    expected = []
-    for start, end, label in zip(*entities, strict=True):
-        known = numpy.full(5000, MISSING)
-        known[start:end] = tags_of(start, end, label, 4)
-        expected.append(numpy.exp(log_total(scores, none, known) - total))
-    assert max(expected) > 0.05
-    assert_allclose(marginals, expected, rtol=1e-5, atol=1e-9)
 
 
 def test_entity_marginals_are_at_most_1_where_sums_of_scores_are_rounded() -> None:

@@ -214,12 +214,3 @@ def test_all_kernels_find_the_same_tags(decode: Decoder, batch: Batch) -> None:
     expected = decode_with("none", decode, batch).tolist()
     for kernels in available_kernels():
         assert decode_with(kernels, decode, batch).tolist() == expected
-
-
-@pytest.mark.parametrize("decode", [constrained, crf])
-def test_labels_without_examples_are_never_best(decode: Decoder) -> None:
-    batch = random_batch([30, 1, 8], 4 * 3 + 1)
-    batch.scores[:, 2::3] = -numpy.inf  # of one label
-    for kernels in available_kernels():
-        tags = decode_with(kernels, decode, batch)
-        assert numpy.isfinite(batch.scores[numpy.arange(len(tags)), tags]).all()

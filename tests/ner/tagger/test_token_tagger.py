@@ -12,7 +12,7 @@ from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy, wit
 from spacy_multihash.common.types import DocLike
 from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
 from tests.helpers.dilated import Weights, reference_passes, weights_of
-from tests.helpers.gradients import check_param_gradients, slopes
+from tests.helpers.gradients import slopes
 from tests.helpers.maxout import randomize
 
 SYMBOLS, WIDTH, TAGS, REPEATS = 6, 4, 5, 3
@@ -199,12 +199,6 @@ def test_gradients_equal_central_differences_of_the_reference(
         assert_allclose(to_numpy(node.get_grad(name)), expected, rtol=0, atol=atol, err_msg=name)
 
 
-def test_gradients_through_other_encoders_equal_central_differences() -> None:
-    model = build(windows())
-    assert all(node.name != "iterated_dilated_encoder" for node in model.walk())
-    check_param_gradients(model, make_docs([3, 0, 4]), lambda scores: scores, eps=1e-3, atol=1e-2)
-
-
 @ENCODERS
 @pytest.mark.parametrize("every_pass", [False, True])
 @pytest.mark.parametrize("lengths", [[], [0, 0]])
@@ -216,45 +210,6 @@ def test_no_tokens_are_legal(ops: Ops, encode: Any, every_pass: bool, lengths: l
     scores, backprop = model.begin_update(docs)
     assert scores.shape == (REPEATS if every_pass and encode is dilated else 1, 0, TAGS)
     assert backprop(scores) == []
-
-
-def test_transitions_start_as_zeros_and_are_there_only_if_asked_for() -> None:
-    tok2vec = build_Tok2Vec_model(embed_symbols(), dilated())
-    model = token_tagger(tok2vec, Linear(), every_pass=True, transitions=True)
-    model.set_dim("nO", TAGS)
-    model.initialize(X=make_docs([2]))
-    assert_array_equal(model.get_param("transitions"), numpy.zeros((TAGS, TAGS)))
-    assert model.get_param("transitions").dtype == "float32"
-    assert build(dilated()).has_param("transitions") is False
-
-
-def test_a_round_trip_keeps_predictions_and_leaves_settings_of_training() -> None:
-    model = build(dilated(), transitions=True)
-    docs = make_docs(LENGTHS)
-    fresh = build(dilated(), every_pass=False, transitions=True)
-    for node in fresh.walk():
-        for name in node.param_names:
-            node.set_param(name, node.get_param(name) + 1)
-    fresh.from_bytes(model.to_bytes())
-    assert_array_equal(fresh.predict(docs), model.predict(docs))
-    assert_array_equal(fresh.get_param("transitions"), model.get_param("transitions"))
-    assert len(fresh.begin_update(docs)[0]) == 1
-
-
-def test_width_is_that_of_the_vectors_where_tok2vec_does_not_say() -> None:
-    silent: Model = Model(
-        "silent",
-        lambda model, docs, is_train: model.layers[0](docs, is_train),
-        init=lambda model, X, Y: model.layers[0].initialize(X=X) and None,
-        layers=[build_Tok2Vec_model(embed_symbols(), dilated())],
-    )
-    model = token_tagger(silent, Linear(), every_pass=True, transitions=False)
-    model.set_dim("nO", TAGS)
-    docs = make_docs([4, 2])
-    randomize(model.initialize(X=docs))
-    vectors = numpy.concatenate(silent.predict(docs))
-    assert_allclose(model.predict(docs)[0], affine(model, vectors), atol=1e-4)
-    assert model.predict([]).shape == (1, 0, TAGS)
 
 
 def backprop_of(shape: tuple[int, ...], *, is_train: bool = True) -> None:

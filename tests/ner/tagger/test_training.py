@@ -3,21 +3,18 @@
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 import spacy
 import srsly
-from numpy.testing import assert_allclose, assert_array_equal
-from spacy.cli.init_config import fill_config
+from numpy.testing import assert_array_equal
 from spacy.cli.init_pipeline import init_labels_cli
 from spacy.cli.train import train as train_cli
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import Config, fix_random_seed
+from thinc.api import Config
 
 from spacy_multihash.common.types import Decoder
-from spacy_multihash.ner.biluo import tag_names
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.spacy_pipelines import CNN
 from tests.helpers.tagger_ner import (
@@ -29,10 +26,7 @@ from tests.helpers.tagger_ner import (
     assert_same_weights,
     entities_of,
     examples_of,
-    fit,
     gold,
-    initialized,
-    loss_of_scores,
     pipe_of,
     randomized,
     tagger,
@@ -81,63 +75,7 @@ def test_updates_of_empty_docs_change_nothing() -> None:
     assert_same_weights(nlp, other)
 
 
-def test_losses_of_batches_add_up() -> None:
-    nlp = initialized()
-    examples = examples_of(nlp)
-    together = pipe_of(nlp).update(examples)["tagger_ner"]
-    assert pipe_of(nlp).update(iter(examples))["tagger_ner"] == together
-    losses: dict[str, float] = {}
-    for example in examples:
-        pipe_of(nlp).update([example], losses=losses)
-    assert losses["tagger_ner"] == pytest.approx(together, rel=1e-4)
-
-
-def test_gold_entity_that_begins_with_whitespace_is_trained_on_and_not_found() -> None:
-    nlp = initialized(CRF)
-    doc = nlp.make_doc("Anna \n Bob")
-    odd = Example(doc, doc.copy())
-    odd.reference.set_ents([Span(doc, 1, len(doc), label="PER")])
-    sgd = nlp.create_optimizer()
-    sgd.learn_rate = 0.01
-    for _ in range(20):
-        nlp.update([odd], sgd=sgd)
-    best = pipe_of(nlp).model.predict([doc])[0].argmax(axis=1)
-    assert doc[1].is_space and tag_names(pipe_of(nlp).labels)[best[1]] == "B-PER"
-    assert all(not ent[0].is_space for ent in nlp("Anna \n Bob").ents)
-
-
 # Beside other components
-
-
-@pytest.mark.parametrize("listeners", [1, 2])
-def test_gradients_reach_the_vectors_of_another_component(listeners: int) -> None:
-    fix_random_seed(0)
-    nlp = spacy.blank("en")
-    nlp.add_pipe("tok2vec", config={"model": tok2vec()})
-    model = tagger(LISTENER, learn_transitions=True)
-    for name in ("tagger_ner", "other")[:listeners]:
-        nlp.add_pipe("tagger_ner", name, config={"model": model})
-    fit(nlp, steps=2)
-    vectors = nlp.get_pipe("tok2vec").model  # type: ignore[attr-defined]
-    alone = vectors.copy()
-    examples = examples_of(nlp)
-    losses = nlp.update(examples, sgd=False)
-    assert losses["tagger_ner"] > 0
-    docs = [eg.predicted for eg in examples_of(nlp)]
-    Xs, backprop_vectors = alone.begin_update(docs)
-    dXs = [numpy.zeros_like(X) for X in Xs]
-    for name in nlp.pipe_names[1:]:
-        pipe = pipe_of(nlp, name)
-        output = pipe.model.get_ref("output_layer").copy()
-        scores, backprop = output.begin_update(numpy.concatenate(Xs))
-        _, d_scores = loss_of_scores(pipe, examples, scores[None])
-        d_vectors = numpy.split(backprop(d_scores[0]), numpy.cumsum([len(X) for X in Xs])[:-1])
-        dXs = [dX + d for dX, d in zip(dXs, d_vectors, strict=True)]
-    backprop_vectors(dXs)
-    for node, expected in zip(vectors.walk(), alone.walk(), strict=True):
-        for name in node.param_names:
-            scale = abs(expected.get_grad(name)).max()
-            assert_allclose(node.get_grad(name), expected.get_grad(name), atol=1e-4 * scale)
 
 
 def test_another_listener_learns_where_entities_are_not_annotated() -> None:
@@ -176,20 +114,6 @@ pipeline = ["tagger_ner"]
 [components.tagger_ner]
 factory = "tagger_ner"
 """
-
-
-def test_minimal_config_is_filled_with_the_defaults(tmp_path: Path) -> None:
-    path = tmp_path / "minimal.cfg"
-    path.write_text(MINIMAL)
-    _, filled = fill_config(tmp_path / "filled.cfg", path, silent=True)
-    section = filled["components"]["tagger_ner"]
-    encode = section["model"]["tok2vec"]["encode"]
-    assert section["model"]["@architectures"] == "spacy-multihash.TokenTagger.v1"
-    assert (encode["dilations"], encode["repeats"]) == ([1, 2, 1], 3)
-    assert (section["decoder"], section["spans_key"]) == (None, None)
-    assert filled["training"]["score_weights"]["ents_f"] == 1.0
-    nlp = load_model_from_config(Config().from_disk(tmp_path / "filled.cfg"))
-    assert pipe_of(nlp).model.get_ref("tok2vec").get_dim("nO") == 96
 
 
 def training_config(corpus: Path, model: dict[str, Any], **sections: Any) -> Config:

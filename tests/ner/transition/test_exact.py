@@ -104,17 +104,6 @@ def test_a_doc_without_tokens_alone_has_no_spans() -> None:
     assert scored(doc) == {} and doc.spans["found"].attrs["left_out"] == 0
 
 
-def test_probabilities_are_asked_for_at_any_temperature() -> None:
-    ner = build()
-    asked = ner.score_spans(docs_of(ner))
-    keys = [entities_of(doc) for doc in annotated(ner)]
-    assert asked.keys == [(i, key) for i, of_doc in enumerate(keys) for key in of_doc]
-    for temperature in (0.5, 1.0, 4.0):
-        sums = sums_of(ner, temperature)
-        expected = [sums[i][key] for i, key in asked.keys]
-        assert asked.probabilities(temperature).tolist() == pytest.approx(expected, abs=1e-4)
-
-
 def test_probabilities_are_asked_for_of_any_entities() -> None:
     ner = build()
     sums = sums_of(ner)

@@ -142,13 +142,6 @@ def test_each_state_has_a_mask_of_its_own_of_the_rate_that_keeps_the_expectation
     assert (seen.states.features[:, 1] >= 0).any()
 
 
-def test_models_without_upper_have_no_dropout() -> None:
-    case = replace(WIDE, use_upper=False)
-    seen = look(case, state_dropout=0.5)
-    assert seen.mask is None
-    assert_same_gradients(seen.outcome.gradients, look(case).outcome.gradients)
-
-
 def test_rate_is_that_of_the_component_also_once_it_is_set() -> None:
     component = ours(replace(WIDE, cut_size=0), state_dropout=0.25)
     for rate in (0.25, 0.75, 0.0):

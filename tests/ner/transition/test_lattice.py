@@ -12,12 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy_multihash import BatchEntityRecognizer
 from spacy_multihash.ner.biluo import Entities
 from spacy_multihash.ner.transition.probabilities import (
-    LEAST_MASS,
     Lattice,
+    ScoredStates,
     build_lattice,
-    entity_probabilities,
 )
-from spacy_multihash.ner.transition.states import Batch
 from tests.helpers.action_sequences import (
     Entity,
     Words,
@@ -45,11 +43,11 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-def lattice_of(ner: BatchEntityRecognizer, batch: Batch, **options: Any) -> Lattice:
+def lattice_of(ner: BatchEntityRecognizer, batch: ScoredStates, **options: Any) -> Lattice:
     return build_lattice(batch, NONE, **{"above": 1e-12, "least": EVERYTHING, **options})
 
 
-def candidates(batch: Batch, lattice: Lattice) -> dict[Entity, float]:
+def candidates(batch: ScoredStates, lattice: Lattice) -> dict[Entity, float]:
     keys = as_tuples(lattice.candidates, batch.actions.labels)
     return dict(zip(keys, lattice.candidate_probabilities.tolist(), strict=True))
 
@@ -77,17 +75,8 @@ def assert_as_one_by_one(
     stuck = sum(ending.probability for ending in endings if ending.stuck)
     assert lattice.left_out == pytest.approx([stuck], abs=1e-5)
     asked = as_entities(list(expected), batch.actions.labels)
-    probabilities = entity_probabilities(batch, asked, temperature)
+    probabilities = batch.probabilities(asked, temperature)
     assert_allclose(probabilities, list(expected.values()), **CLOSE)
-
-
-def test_without_labels_there_are_no_candidates() -> None:
-    ner = recognizer("")
-    batch = batch_of(ner, [make_doc(ner, Words("abc"))])
-    lattice = lattice_of(ner, batch)
-    assert not len(lattice.candidate_probabilities)
-    assert_array_equal(lattice.outside, 1)
-    assert_array_equal(lattice.left_out, 0)
 
 
 @st.composite
@@ -122,28 +111,7 @@ def test_actions_never_seen_have_no_probability_unless_no_other_is_valid(unseen:
     assert_as_one_by_one(ner, Words("abc", iob=[3, 1, 0], types=["A", "A", ""]))
 
 
-def test_docs_of_a_batch_do_not_matter_to_each_other() -> None:
-    ner = recognizer("AB", seed=7)
-    known = [Words(""), STUCK, Words(""), Words("bca"), WITH_ENTITY, Words("")]
-    docs = [make_doc(ner, words) for words in known]
-    batch = batch_of(ner, docs)
-    together = lattice_of(ner, batch)
-    begin, found, left_out = 0, {}, []
-    for doc in docs:
-        if not len(doc):
-            left_out.append(0.0)
-            continue
-        alone = batch_of(ner, [doc])
-        of_doc = lattice_of(ner, alone)
-        left_out += of_doc.left_out.tolist()
-        for (start, end, label), value in candidates(alone, of_doc).items():
-            found[start + begin, end + begin, label] = value
-        begin += len(doc)
-    assert_same_sums(candidates(batch, together), found)
-    assert_allclose(together.left_out, left_out, atol=1e-6)
-
-
-def long_batch(length: int, more: float) -> tuple[BatchEntityRecognizer, Batch]:
+def long_batch(length: int, more: float) -> tuple[BatchEntityRecognizer, ScoredStates]:
     ner = recognizer("AB", scale=0.4)
     favour(ner, "I", more)
     rng = numpy.random.default_rng(0)
@@ -167,7 +135,7 @@ def test_each_token_is_outside_or_in_an_entity_across_chunks() -> None:
     assert lengths.max() > 40
     assert lattice.left_out[0] < 1e-6
     assert_tokens_are_outside_or_in_an_entity(lattice)
-    asked = entity_probabilities(batch, lattice.candidates)
+    asked = batch.probabilities(lattice.candidates)
     assert_allclose(asked, lattice.candidate_probabilities, rtol=1e-3, atol=1e-6)
 
 
@@ -192,14 +160,6 @@ def test_less_is_left_out_by_a_lower_threshold_and_nothing_errs_by_more() -> Non
     assert before.max() < 1e-2
 
 
-def test_candidates_of_less_than_the_least_mass_are_listed_where_they_are_asked_for() -> None:
-    ner = recognizer("AB", seed=8, scale=1.0)
-    batch = batch_of(ner, [make_doc(ner, Words("abcabcab"))])
-    listed = candidates(batch, build_lattice(batch, NONE, above=1e-9))
-    assert min(listed.values()) < LEAST_MASS
-    assert listed == pytest.approx(candidates(batch, lattice_of(ner, batch, above=1e-9)))
-
-
 def test_what_is_left_out_is_not_lost_for_later_tokens() -> None:
     ner, batch = long_batch(2000, 0.0)
     pruned = lattice_of(ner, batch, least=1e-3, above=None)
@@ -212,7 +172,7 @@ def test_entities_that_are_not_valid_have_no_probability() -> None:
     ner = recognizer("AB", seed=9)
     batch = batch_of(ner, [make_doc(ner, Words(["a", " ", "b", "c"], starts=[1, 0, 0, 1]))])
     asked = Entities(*numpy.array([[1, 2, 0], [1, 3, 1], [2, 4, 0], [0, 4, 1], [0, 3, 0]]).T)
-    found = entity_probabilities(batch, asked)
+    found = batch.probabilities(asked)
     assert_array_equal(found[:4], 0)
     assert found[4] > 0
 

@@ -28,7 +28,6 @@ from tests.helpers.transition_training import (
     assert_same_gradients,
     examples,
     ours,
-    plain_example,
     update_both,
 )
 
@@ -61,21 +60,6 @@ def test_right_entity_of_tokens_that_another_has_is_not_taken_for_wrong() -> Non
     our, spacys = update_both(WITH_WRONG, [Example(predicted, reference)])
     assert our.error == spacys.error == ""
     assert_same_gradients(our.gradients, spacys.gradients)
-
-
-def test_docs_of_no_token_and_without_annotation_teach_nothing() -> None:
-    none, plain = Doc(VOCAB, words=[]), Doc(VOCAB, words=["a", "b"])
-    batch = [
-        Example(none, none.copy()),
-        Example(plain, plain.copy()),
-        plain_example(TAGS, (1, 2, "A")),
-        Example(none.copy(), none.copy()),
-    ]
-    gold, parts = prepare(batch, read_actions(ours(WITH_WRONG).moves), WRONG, 0)
-    assert (parts.begins.tolist(), parts.ends.tolist()) == ([2], [10])
-    assert gold.rules.doc_ends.tolist() == [2, 10]
-    assert gold.wrong is not None
-    assert (gold.wrong.starts.tolist(), gold.wrong.ends.tolist()) == ([3], [4])
 
 
 # Parts of docs
@@ -144,19 +128,3 @@ def test_what_has_gold_entities_is_spacys(
     assert has_gold(example, key) == moves.has_gold(example)
     (has_any,) = parts_with_gold(example, numpy.array([start]), numpy.array([end]), key)
     assert has_any == moves.has_gold(example, start, end)
-
-
-def test_part_that_ends_within_a_token_of_the_reference_stands_for_all_tokens() -> None:
-    reference = Doc(VOCAB, words=["a b", "c"], ents=["", "O"])
-    example = Example(Doc(VOCAB, words=["a", "b", "c"]), reference)
-    starts, ends = numpy.array([(0, 1), (0, 2)]).T
-    expected = [ours().moves.has_gold(example, start, end) for start, end in ((0, 1), (0, 2))]
-    assert parts_with_gold(example, starts, ends, None).tolist() == expected == [True, False]
-
-
-def test_parts_of_a_long_doc_with_other_tokens_than_the_reference() -> None:
-    reference = Doc(VOCAB, words=["ab", "c"] * 600, ents=["B-A", "O"] * 600)
-    words, spaces = ["a", "b", "c"] * 600, [False, True, True] * 600
-    example = Example(Doc(VOCAB, words=words, spaces=spaces), reference)
-    starts = numpy.arange(0, 1800, 3)
-    assert parts_with_gold(example, starts, starts + 3, None).tolist() == [True] * 600
