@@ -1,5 +1,6 @@
 """`python -m spacy multihash fit`: from a corpus to a trained pipeline and a report."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
 
@@ -22,6 +23,17 @@ class Bar(tqdm):
         super().__init__(
             *args, **settings, bar_format=BAR, leave=False, disable=None, smoothing=0.1
         )
+        self.settings = settings
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the items, which a log has a line of each, but not of each step of training."""
+        if not self.disable or "total" in self.settings:
+            yield from super().__iter__()
+            return
+        items = list(self.iterable)
+        for i, item in enumerate(items, 1):
+            typer.echo(f"{self.settings['desc']}: {i} of {len(items)}", err=True)
+            yield item
 
     def set_postfix_str(self, s: str = "", refresh: bool = True) -> None:  # noqa: FBT001, FBT002
         """Show the score."""

@@ -5,13 +5,11 @@ from typing import Any, Optional
 
 import spacy
 from spacy.util import get_package_version
-from thinc.api import Config
 
 from ..common.result import Table
-from ..corpus.statistics import CorpusStats
 from ..pipelines.config import our_names
 from ..pipelines.meta import NEEDS, PACKAGE, package_name, require
-from .options import Options
+from .plan import FitPlan
 from .report import (
     Arm,
     about_scores,
@@ -24,31 +22,19 @@ from .report import (
 )
 
 
-def set_card(
-    meta: dict[str, Any],
-    arm: Arm,
-    stats: CorpusStats,
-    options: Options,
-    config: Config,
-    *,
-    source: str,
-    settings: Sequence[str],
-    remarks: Sequence[str],
-) -> None:
+def set_card(meta: dict[str, Any], arm: Arm, plan: FitPlan, remarks: Sequence[str]) -> None:
     """Set the name, the scores and the card of a pipeline in its meta, in place.
 
-    arm (Arm): The pipeline, with its scores.
-    source (str): The name of the corpus.
-    settings (Sequence[str]): What was trained, and why.
     remarks (Sequence[str]): How training went.
     """
+    options, stats, config = plan.options, plan.stats, plan.config
     if options.package is not None:
         meta["name"] = package_name(options.package, options.lang)
     labels = ", ".join(labels_of(stats.splits["train"]))
     what = "Classifies texts" if options.textcat else "Finds entities"
     meta["description"] = f"{what} ({labels}) in texts of the language {options.lang}."
     vectors = config["paths"]["vectors"]
-    meta["sources"] = [{"name": source}, *([] if vectors is None else [{"name": str(vectors)}])]
+    meta["sources"] = [{"name": plan.name}, *([] if vectors is None else [{"name": str(vectors)}])]
     best = arm.scores[best_split(arm.scores)]
     if not options.textcat:
         meta["performance"] = {
@@ -57,6 +43,7 @@ def set_card(
             "speed": arm.speed,
         }
     needs = any(our_names({key: config[key] for key in ("nlp", "components")}))
+    leave = " `python -m spacy multihash restore` turns it into a pipeline that needs spaCy alone."
     if needs:
         require(meta)
     meta["notes"] = "\n\n".join(
@@ -67,26 +54,15 @@ def set_card(
             *about_scores(arm.scores, stats),
             markdown(labels_table(arm.scores, stats)),
             "### Data",
-            f"The corpus is {source}:",
+            f"The corpus is {plan.name}:",
             markdown(corpus_table(stats)),
             "### How it was made",
             f"Trained by `fit` of {PACKAGE} {get_package_version(PACKAGE)} with spaCy "
             f"{spacy.__version__}, seed {options.seed}:",
-            "\n".join(f"- {_line(line)}" for line in (*settings, *remarks)),
-            *_about_package(needs, options),
+            "\n".join(f"- {_line(line)}" for line in (plan.settings, *plan.reasons, *remarks)),
+            *([f"{NEEDS}, which pip installs with it.{leave * (options.config != 'ner')}"] * needs),
         ]
     )
-
-
-def _about_package(needs: bool, options: Options) -> list[str]:
-    if not needs:
-        return []
-    lines = [f"{NEEDS}, which pip installs with it."]
-    if options.config != "ner":
-        lines.append(
-            "`python -m spacy multihash restore` turns it into a pipeline that needs spaCy alone."
-        )
-    return [" ".join(lines)]
 
 
 def markdown(table: Table) -> str:

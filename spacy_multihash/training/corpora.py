@@ -1,9 +1,8 @@
 """Read what `fit` is given: files of any format, docs, or texts with their annotation."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
@@ -23,8 +22,7 @@ Corpus = Union[str, Path, DocBin, Iterable[Doc], Iterable[AnnotatedPair]]
 _CONVERT = "use python -m spacy multihash convert, and fit the file that it writes."
 
 
-@dataclass(frozen=True)
-class GivenCorpus:
+class GivenCorpus(NamedTuple):
     """A corpus that was read.
 
     name (str): What to call it in messages.
@@ -47,26 +45,31 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
 
     Raises OSError or ValueError if it can't be read.
     """
-    group = options.group if name == "train" else None
+    group: Any = options.group if name == "train" else None
     if isinstance(given, (str, Path)):
-        path = Path(given)
-        if path.suffix == ".spacy" or (path.is_dir() and any(path.glob("**/*.spacy"))):
-            docs = list(read_docs(path, vocab))
-            return GivenCorpus(str(path), docs, groups_of(docs, str(path), group))
+        path, name = Path(given), str(given)
         if not path.exists():
             raise FileNotFoundError(f"There is no corpus at {path}. Check the path.")
-        return _converted(path, str(path), options, group)
-    if isinstance(given, DocBin):
+        if path.suffix != ".spacy" and not (path.is_dir() and any(path.glob("**/*.spacy"))):
+            return _converted(path, name, options, group)
+        docs = list(read_docs(path, vocab))
+    elif isinstance(given, DocBin):
         docs = list(given.get_docs(vocab))
-        return GivenCorpus(name, docs, groups_of(docs, name, group))
-    items: list[Any] = list(given)
-    if not items:
-        raise ValueError(f"{name} has no texts. Give docs, or texts with their annotation.")
-    if all(isinstance(item, Doc) for item in items):
+    else:
+        items: list[Any] = list(given)
+        if not items:
+            raise ValueError(f"{name} has no texts. Give docs, or texts with their annotation.")
+        if not all(isinstance(item, Doc) for item in items):
+            return _converted(items, name, options, group)
         made = DocBin(store_user_data=True, docs=items)  # in the vocab of the others
         docs = list(made.get_docs(vocab))
-        return GivenCorpus(name, docs, groups_of(docs, name, group))
-    return _converted(items, name, options, group)
+    groups = [str(doc.user_data.get(group, "")) for doc in docs] if group else []
+    if group and not any(groups):
+        raise ValueError(
+            f"{name}: expected {group!r} as --group, found it in no doc.user_data. Name another "
+            "key. DocBin keeps them with store_user_data=True."
+        )
+    return GivenCorpus(name, docs, groups)
 
 
 def _converted(given: Any, name: str, options: Options, group: Any) -> GivenCorpus:  # noqa: ANN401
@@ -79,14 +82,3 @@ def _converted(given: Any, name: str, options: Options, group: Any) -> GivenCorp
     short = name.rpartition("/")[2]
     problems = [(f"{short}: {title}", lines) for title, lines in done.problems()]
     return GivenCorpus(name, docs, list(done.groups), problems)
-
-
-def groups_of(docs: Sequence[Doc], name: str, key: Any) -> list[str]:  # noqa: ANN401
-    """Return the groups of docs by a key of their user_data. Raises ValueError if none has it."""
-    groups = [str(doc.user_data.get(key, "")) for doc in docs] if key else []
-    if key and not any(groups):
-        raise ValueError(
-            f"{name}: expected {key!r} as --group, found it in no doc.user_data. Name another key. "
-            "DocBin keeps them with store_user_data=True."
-        )
-    return groups

@@ -175,30 +175,27 @@ class Fitted(Result):
         """Return commands to go on with, by what they do."""
         if self.output is None:
             return {}
-        model, corpus = self.output / "model", self.output / "corpus"
-        code = list[Union[str, Path]]()
-        if self.plan.options.code is not None:
-            code = ["--code", self.plan.options.code]
-        found: dict[str, tuple[Union[str, Path], ...]] = {
+        options, model, corpus = self.plan.options, self.output / "model", self.output / "corpus"
+        code = ("--code", options.code) if options.code is not None else ()
+        commands: dict[str, tuple[Union[str, Path], ...]] = {
             "Find the entities of a text:": ("multihash", "show", model, "YOUR TEXT"),
             "Look at all mistakes:": (
                 *("multihash", "errors", model, corpus / "dev.spacy"),
                 *("--train", corpus / "train.spacy", "--output", "errors.html"),
             ),
         }
-        if self.plan.options.config != "ner":
+        if options.config != "ner":
             leave = ("multihash", "restore", model, "SPACY")
-            found["Turn it into a pipeline that needs spaCy alone:"] = leave
-        if self.plan.options.textcat:
+            commands["Turn it into a pipeline that needs spaCy alone:"] = leave
+        if options.textcat:
             texts = ("multihash", "apply", model, "TEXTS", "CLASSIFIED")
-            found = {"Classify the texts of a folder:": texts}
-        commands = {what: spacy_command(*words, *code) for what, words in found.items()}
+            commands = {"Classify the texts of a folder:": texts}
+        done = {what: spacy_command(*words, *code) for what, words in commands.items()}
         if not has_build():
-            commands["Install what builds packages:"] = "python -m pip install build"
-        options = self.plan.options
+            done["Install what builds packages:"] = "python -m pip install build"
         name = package_name(options.package or "my_model", options.lang)
         package = ("package", model, ".", "--name", name, "--build", "wheel", *code)
-        return {**commands, "Build a package for pip:": spacy_command(*package)}
+        return {**done, "Build a package for pip:": spacy_command(*package)}
 
 
 def fit(
@@ -258,7 +255,7 @@ def check_output(output: Path, inputs: Sequence[Union[str, Path]], *, force: boo
 def fit_plan(
     plan: FitPlan, *, output: Union[str, Path, None] = None, progress: Progress = no_progress
 ) -> Fitted:
-    """Train, score and calibrate what `plan_fit` has planned. See `fit` for the arguments."""
+    """Train, calibrate and score what `plan_fit` has planned. See `fit` for the arguments."""
     options, target = plan.options, None if output is None else Path(output)
     with ExitStack() as stack:
         if target is None:
@@ -266,30 +263,35 @@ def fit_plan(
         else:
             folder = stack.enter_context(replacing_folder(target))
             folder.mkdir()
+        corpus = (target or folder) / "corpus"  # where it'll be at the end
         paths = write_splits(folder / "corpus", plan.split.docs)
-        final = (target or folder) / "corpus"
-        write_config(folder / "config.cfg", plan.config, final, plan.reasons)
+        # Train
+        write_config(folder / "config.cfg", plan.config, corpus, plan.reasons)
         history = train_config(folder / "config.cfg", folder / "model", paths, progress)
         remarks = [describe_training("Trained", history)]
         if history.best[0] == 0:
             remarks.append(UNTRAINED)
-        calibration, said = _finish(plan, folder, paths, final)
-        remarks += said
+        # Calibrate
+        nlp, calibration = load_pipeline(folder / "model"), None
+        if not options.textcat:
+            calibration, said = _calibrate(nlp, paths)
+            remarks.append(said)
+        remarks += _write_final(nlp, folder / "model", corpus, compress=options.compress)
+        # Score, beside spaCy's own
         trained = {"ours": (folder, plan.config, history)}
         if options.baseline:
-            config = spacys_config(plan)
-            where = folder / "baseline"
-            write_config(where / "config.cfg", config, final, ["spacy init config"])
+            config, where = spacys_config(plan), folder / "baseline"
+            write_config(where / "config.cfg", config, corpus, ["spacy init config"])
             of_spacy = train_config(where / "config.cfg", where / "model", paths, progress)
             remarks.append(describe_training("Trained spaCy's", of_spacy))
             trained["spaCy"] = (where, config, of_spacy)
         arms, nlp = _score(plan, trained, paths)
         if not options.textcat:
             remarks.append(_describe_probabilities(nlp, plan, folder / "model"))
-        fitted = _look_closer(
-            plan, Fitted(nlp, target, plan, arms, remarks, _mistakes(plan, nlp, paths)), progress
-        )
-        fitted = replace(fitted, calibration=calibration)
+        # Page
+        mistakes = _mistakes(plan, nlp, paths)
+        fitted = Fitted(nlp, target, plan, arms, remarks, mistakes, calibration=calibration)
+        fitted = _look_closer(fitted, progress)
         _write_card(folder / "model" / "meta.json", fitted)
         if options.package is not None:
             name = package_name(options.package, options.lang)
@@ -301,36 +303,8 @@ def fit_plan(
     return fitted
 
 
-def _finish(
-    plan: FitPlan, folder: Path, paths: Mapping[str, Path], corpus: Path
-) -> tuple[Optional[Calibration], list[str]]:
-    """Calibrate the pipeline, compress it if that's wanted, and describe both."""
-    model, notes, calibration = folder / "model", list[str](), None
-    nlp = load_pipeline(model)
-    if not plan.options.textcat:
-        calibration, said = _calibrate(nlp, paths)
-        notes.append(said)
-    size = folder_size(model)
-    with replacing_folder(model) as new:
-        if plan.options.compress:
-            write_compressed(nlp, new, Precisions())
-        else:
-            nlp.to_disk(new)
-        config = read_config(new / "config.cfg")
-        drop_removed_settings(config)
-        config["paths"].update({name: str(corpus / f"{name}.spacy") for name in ("train", "dev")})
-        config.to_disk(new / "config.cfg", interpolate=False)
-    if plan.options.compress:
-        small = folder_size(model)
-        notes.append(f"Compressed from {size / MEGA:,.1f} to {small / MEGA:,.1f} MB")
-    return calibration, notes
-
-
 def _calibrate(nlp: Language, paths: Mapping[str, Path]) -> tuple[Optional[Calibration], str]:
-    """Calibrate a pipeline on dev, and tell how far off its probabilities are.
-
-    Probabilities are on in any case, so that the pipeline serves them.
-    """
+    """Turn probabilities on, calibrate them on dev, and tell how far off they are."""
     turn_on_probabilities(nlp, find_recognizer(nlp))
     try:
         calibration = calibrate(nlp, paths["dev"])
@@ -350,27 +324,35 @@ def _calibrate(nlp: Language, paths: Mapping[str, Path]) -> tuple[Optional[Calib
     )
 
 
+def _write_final(nlp: Language, model: Path, corpus: Path, *, compress: bool) -> list[str]:
+    """Write the pipeline over what training has written, and tell if it's smaller."""
+    size = folder_size(model)
+    with replacing_folder(model) as new:
+        if compress:
+            write_compressed(nlp, new, Precisions())
+        else:
+            nlp.to_disk(new)
+        config = read_config(new / "config.cfg")
+        drop_removed_settings(config)
+        config["paths"].update({name: str(corpus / f"{name}.spacy") for name in ("train", "dev")})
+        config.to_disk(new / "config.cfg", interpolate=False)
+    small = folder_size(model)
+    return [f"Compressed from {size / MEGA:,.1f} to {small / MEGA:,.1f} MB"] if compress else []
+
+
 def _score(
-    plan: FitPlan,
-    trained: Mapping[str, tuple[Path, Any, History]],
-    paths: Mapping[str, Path],
+    plan: FitPlan, trained: Mapping[str, tuple[Path, Any, History]], paths: Mapping[str, Path]
 ) -> tuple[list[Arm], Language]:
     """Score all pipelines, and measure their speed in turns. Also return the first one."""
     pipelines = [load_pipeline(folder / "model") for folder, _, _ in trained.values()]
     speeds = tokens_per_second(pipelines, [doc.text for doc in plan.split.docs["dev"]])
-    arms = [
-        Arm(
-            name,
-            describe_settings(config),
-            score_splits(plan, nlp, paths, ("dev", "test")),
-            history,
-            folder_size(folder / "model"),
-            speed,
-        )
-        for (name, (folder, config, history)), nlp, speed in zip(
-            trained.items(), pipelines, speeds, strict=True
-        )
-    ]
+    arms = []
+    for (name, (folder, config, history)), nlp, speed in zip(
+        trained.items(), pipelines, speeds, strict=True
+    ):
+        settings, size = describe_settings(config), folder_size(folder / "model")
+        scores = score_splits(plan, nlp, paths, ("dev", "test"))
+        arms.append(Arm(name, settings, scores, history, size, speed))
     return arms, pipelines[0]
 
 
@@ -399,40 +381,26 @@ def _mistakes(
     return errors(nlp, dev, train=in_train, explained=EXPLAINED)
 
 
-def _look_closer(plan: FitPlan, fitted: Fitted, progress: Progress) -> Fitted:
+def _look_closer(fitted: Fitted, progress: Progress) -> Fitted:
     """Add what more trainings show, cross-validation and the curve, and what to do next."""
-    options, arm, folds, curve = plan.options, fitted.arms[0], None, None
-    if options.curve:
+    plan, (arm, *others), folds, curve = fitted.plan, fitted.arms, None, None
+    if plan.options.curve:
         curve = measure_curve(plan, arm.scores, progress)
-    if options.cross_validate and plan.split.is_for_folds:
+    if plan.options.cross_validate and plan.split.is_for_folds:
         recognizer: Any = fitted.nlp.get_pipe(find_recognizer(fitted.nlp))
         done = cross_validate(plan, arm.scores["test"], recognizer.temperature, progress)
         if done is not None:
             scores, folds = done
             arm = replace(arm, scores={**arm.scores, "test": scores})
-    advice = advise(
-        plan,
-        arm.scores,
-        folds or fitted.mistakes,
-        where="train and dev, in cross-validation" if folds else "dev",
-        curve=curve,
-    )
-    return replace(fitted, arms=[arm, *fitted.arms[1:]], folds=folds, curve=curve, advice=advice)
+    where = "train and dev, in cross-validation" if folds else "dev"
+    advice = advise(plan, arm.scores, folds or fitted.mistakes, where=where, curve=curve)
+    return replace(fitted, arms=[arm, *others], folds=folds, curve=curve, advice=advice)
 
 
 def _write_card(path: Path, fitted: Fitted) -> None:
     """Write the model card into the meta, from which `spacy package` makes a README."""
-    plan, meta = fitted.plan, read_json_map(path)
-    set_card(
-        meta,
-        fitted.arms[0],
-        plan.stats,
-        plan.options,
-        plan.config,
-        source=plan.name,
-        settings=[plan.settings, *plan.reasons],
-        remarks=fitted.remarks,
-    )
+    meta = read_json_map(path)
+    set_card(meta, fitted.arms[0], fitted.plan, fitted.remarks)
     write_json(path, meta)
     fitted.nlp.meta.update(meta)
 

@@ -72,14 +72,10 @@ class Options:
         parse_size(self.max_size or MAX_SIZE)
         if self.config not in get_args(EntityConfig):
             raise ValueError(f"--config must be ner or batch_ner, got {self.config!r}.")
-        if self.config != "ner":
-            for name, value in (("textcat", self.textcat), ("max-size", self.max_size)):
-                if value:
-                    raise ValueError(
-                        f"--{name} has no effect with --config {self.config}. Leave one out."
-                    )
-        if self.package is None:
-            return
-        package_name(self.package, self.lang, "package")
-        if not (has_build() or has_wheel()):
-            raise ValueError("--package needs the package build: python -m pip install build")
+        for name, value in (("textcat", self.textcat), ("max-size", self.max_size)):
+            if value and self.config != "ner":
+                raise ValueError(f"--{name} has no effect with --config {self.config}.")
+        if self.package is not None:
+            package_name(self.package, self.lang, "package")
+            if not (has_build() or has_wheel()):
+                raise ValueError("--package needs the package build: python -m pip install build")

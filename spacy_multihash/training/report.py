@@ -96,7 +96,7 @@ def mistakes_table(mistakes: object, limit: int) -> Optional[Table]:
     rows = [
         (
             percent(mistake.confidence),
-            ", ".join(mistake.found) or "-",
+            ", ".join(mistake.predicted) or "-",
             ", ".join(mistake.gold) or "-",
             shorten(mistake.text, _TEXT_LENGTH, placeholder=" …"),
         )

@@ -80,15 +80,14 @@ def score_predicted(
     if len(set(regions)) >= MIN_UNITS:
         unit = "groups" if by == "words" else "regions"
         counts = _of_regions(numpy.array([of_doc.sum(axis=0) for of_doc in of_docs]), regions)
-    has_parts = counts[..., [0, 2]].sum((0, 2)).all()
     of_units = [tuple(row) for row in counts.sum(axis=1).tolist()]
-    if unit == "groups" and has_parts:
-        interval = expected_scores(counts, _measured_shares(counts))[1]
-        return SplitScores(unit, len(counts), parts, interval, counts=of_units)
-    if repeats is None or repeats.distant_share is None or not has_parts:
-        return SplitScores(unit, len(counts), parts, f1_interval(of_units), counts=of_units)
-    scores, interval = expected_scores(counts, numpy.array(repeats.distant))
-    return SplitScores(unit, len(counts), parts, interval, scores, of_units)
+    interval, expected = f1_interval(of_units), None
+    if counts[..., [0, 2]].sum((0, 2)).all():
+        if unit == "groups":
+            interval = expected_scores(counts, _measured_shares(counts))[1]
+        elif repeats is not None and repeats.distant_share is not None:
+            expected, interval = expected_scores(counts, numpy.array(repeats.distant))
+    return SplitScores(unit, len(counts), parts, interval, expected, of_units)
 
 
 def score_folds(

@@ -1,10 +1,10 @@
 """Choose the settings of a pipeline, and make its config."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Optional, Union, get_args
+from typing import Any, Literal, NamedTuple, Optional, Union, get_args
 
 import numpy
 import spacy
@@ -49,8 +49,7 @@ _EMBED = {
 }
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Settings for the entities of a corpus.
 
     attrs (Sequence[str]): The features.
@@ -71,41 +70,9 @@ FEW = Settings((*BASE, "LOWER[:2]", "LOWER[:3]", "LOWER[-2:]", "LOWER[-4:]"), 20
 MANY = Settings((*BASE, "LOWER{3,5}"), 1000, 1600, False)
 
 
-@dataclass(frozen=True)
-class CorpusFacts:
-    """The facts that settings are recommended by.
-
-    tokens (int): The tokens of the training corpus.
-    symbols (Mapping[str, int]): The different values of each feature of the settings for so many
-        tokens.
-    words_with_vector (Optional[float]): The share of different words that have a static vector, or
-        None without vectors.
-    """
-
-    tokens: int
-    symbols: Mapping[str, int]
-    words_with_vector: Optional[float] = None
-
-    @property
-    def settings(self) -> Settings:
-        """The settings for so many tokens."""
-        return FEW if self.tokens <= FEW_TOKENS else MANY
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """The settings for a corpus.
-
-    rows (int): The most rows of a table. Each value has a row, or the most frequent ones if there
-        are more.
-    vectors (bool): Whether to use static vectors.
-    reasons (Sequence[str]): Why, in a line each.
-    """
-
-    settings: Settings
-    rows: int
-    vectors: bool
-    reasons: Sequence[str]
+def settings_for(tokens: int) -> Settings:
+    """Choose the settings for a training corpus of so many tokens."""
+    return FEW if tokens <= FEW_TOKENS else MANY
 
 
 @dataclass(frozen=True)
@@ -164,8 +131,7 @@ def init_config(
         raise ValueError(f"--train is for ner only, got {pipeline}. Leave it out.")
     for path in (train, dev, vectors):
         _check_no_variable(str(path))
-    if vectors is not None:
-        _check_vectors_language(lang, vectors)
+    _check_vectors_language(lang, vectors)
     if train is None:
         return InitConfig(_make_config(pipeline, lang, vectors), ())
     most = parse_size(max_size or MAX_SIZE)
@@ -173,18 +139,27 @@ def init_config(
     if vectors is not None:
         nlp.vocab.vectors = load_vectors(vectors, or_vocab=False).vectors
     for name, corpus in (("train", train), ("dev", dev)):
-        if corpus is not None and not _has_entities(nlp, corpus):
-            raise ValueError(
-                f"The {name} corpus {corpus} has no entities that align with the tokens of {lang}. "
-                "Check its path, its annotation and --lang, with: python -m spacy multihash "
-                "corpus-stats"
-            )
-    facts = count_facts(lambda: _docs(nlp, train), nlp.vocab)
-    found = recommend(facts, max_size=most, vectors=vectors)
-    config = _make_config("ner", lang, vectors if found.vectors else None)
-    _apply(config, found)
+        if corpus is not None:
+            _check_entities(nlp, name, corpus)
+    tokens = sum(map(len, _docs(nlp, train)))
+    settings = settings_for(tokens)
+    tables = count_corpus(_docs(nlp, train), {name: parse_feature(name) for name in settings.attrs})
+    rows, reasons = choose_rows(tokens, {name: len(table) for name, table in tables.items()}, most)
+    if vectors is None:
+        reasons.append("no static vectors were given")
+    else:
+        share = words_with_vector(_docs(nlp, train), nlp.vocab)
+        given, vectors = vectors, vectors if share >= MIN_WORDS_WITH_VECTOR else None
+        words = f"{given} has {100 * share:.1f} % of the words of train"
+        reasons.append(f"{'' if vectors else 'no '}static vectors: {words}")
+    config = _make_config("ner", lang, vectors)
+    model = config["components"]["tagger_ner"]["model"]
+    model["tok2vec"]["embed"]["attrs"] = list(settings.attrs)
+    model["learn_transitions"] = settings.learn_transitions
+    config["initialize"]["before_init"]["max_rows"] = rows
+    _set_training(config, settings)
     config["paths"].update(train=str(train), dev=None if dev is None else str(dev))
-    return InitConfig(config, found.reasons)
+    return InitConfig(config, reasons)
 
 
 def init_restorable(lang: str, tokens: int, vectors: Optional[str] = None) -> InitConfig:
@@ -193,20 +168,18 @@ def init_restorable(lang: str, tokens: int, vectors: Optional[str] = None) -> In
     It's the config of batch_ner, with hashed values in place of looked up values, as spaCy has
     them.
 
-    lang (str): The language.
     tokens (int): The tokens of the training corpus.
-    vectors (Optional[str]): Static vectors: a package's name, or the path of a pipeline.
     """
-    if vectors is not None:
-        _check_vectors_language(lang, vectors)
-    config, settings = _make_config("batch_ner", lang, vectors), CorpusFacts(tokens, {}).settings
-    embed = config["components"]["tok2vec"]["model"]["embed"]
-    config["components"]["tok2vec"]["model"]["embed"] = {
+    _check_vectors_language(lang, vectors)
+    config, settings = _make_config("batch_ner", lang, vectors), settings_for(tokens)
+    model = config["components"]["tok2vec"]["model"]
+    former = model["embed"]
+    model["embed"] = {
         "@architectures": EMBED.names[0],
-        "width": embed["width"],
+        "width": former["width"],
         "attrs": [*BASE],
         "rows": [*_HASHED_ROWS],
-        "include_static_vectors": embed["include_static_vectors"],
+        "include_static_vectors": former["include_static_vectors"],
         **EMBED.added({"attrs": BASE}),
     }
     config["initialize"]["before_init"] = None
@@ -217,52 +190,44 @@ def init_restorable(lang: str, tokens: int, vectors: Optional[str] = None) -> In
         f"train has {tokens:,} tokens: batches of {settings.batch_words:,} words; patience of "
         f"{settings.patience:,} steps",
     ]
-    config = load_model_from_config(config, auto_fill=True).config
-    drop_removed_settings(config)
-    return InitConfig(config, reasons)
+    return InitConfig(_filled(config), reasons)
 
 
-def recommend(
-    facts: CorpusFacts, *, max_size: int = 10**7, width: int = 96, vectors: Optional[str] = None
-) -> Recommendation:
-    """Choose settings for the entities of a corpus.
+def choose_rows(
+    tokens: int, symbols: Mapping[str, int], max_size: int, width: int = 96
+) -> tuple[int, list[str]]:
+    """Choose the most rows of a table, and give the reasons for the settings of a corpus.
 
-    It's one of two settings, by the number of tokens. Each value of a feature has a row, as far as
-    there's room. Static vectors are used if they have most words.
+    Each value of a feature has a row, as far as there's room.
 
-    facts (CorpusFacts): What `count_facts` counts.
+    tokens (int): The tokens of the training corpus.
+    symbols (Mapping[str, int]): The different values of each feature of `settings_for` them.
     max_size (int): The most parameters of all tables.
     width (int): The parameters of a row.
-    vectors (Optional[str]): The name of the static vectors.
 
     Raises ValueError if max_size is too small for tables.
     """
-    settings, symbols = facts.settings, facts.symbols
-    rows = largest_table(list(symbols.values()), max_size // width)
+    settings = settings_for(tokens)
+    rows = largest_table([*symbols.values()], max_size // width)
     if rows < min(MIN_ROWS, max(symbols.values()) + 1):
         least = width * sum(min(number + 1, MIN_ROWS) for number in symbols.values())
         raise ValueError(
             f"--max-size must be at least {least:,} parameters, got {max_size:,}: the smallest "
             f"tables of {', '.join(symbols)} have that many at width {width}."
         )
-    compared = "at most" if settings is FEW else "more than"
-    sizes = ", ".join(f"{name} {min(number + 1, rows):,}" for name, number in symbols.items())
-    size = width * sum(min(number + 1, rows) for number in symbols.values())
+    sizes = {name: min(number + 1, rows) for name, number in symbols.items()}
+    listed = ", ".join(f"{name} {size:,}" for name, size in sizes.items())
     reasons = [
-        f"train has {facts.tokens:,} tokens, {compared} {FEW_TOKENS:,}: features "
-        f"{', '.join(settings.attrs)}; batches of {settings.batch_words:,} words; patience of "
-        f"{settings.patience:,} steps{'; learned transitions' * settings.learn_transitions}",
-        f"rows {sizes}: {size:,} of {max_size:,} parameters",
+        f"train has {tokens:,} tokens, {'at most' if settings is FEW else 'more than'} "
+        f"{FEW_TOKENS:,}: features {', '.join(settings.attrs)}; batches of "
+        f"{settings.batch_words:,} words; patience of {settings.patience:,} steps"
+        f"{'; learned transitions' * settings.learn_transitions}",
+        f"rows {listed}: {width * sum(sizes.values()):,} of {max_size:,} parameters",
     ]
     cut = [name for name, number in symbols.items() if number >= rows]
     if cut:
         reasons.append(f"at most {rows:,} rows: the rare values of {', '.join(cut)} are unknown")
-    if facts.words_with_vector is None:
-        return Recommendation(settings, rows, False, (*reasons, "no static vectors were given"))
-    is_used = facts.words_with_vector >= MIN_WORDS_WITH_VECTOR
-    share = f"{vectors} has {100 * facts.words_with_vector:.1f} % of the words of train"
-    reasons.append(f"{'' if is_used else 'no '}static vectors: {share}")
-    return Recommendation(settings, rows, is_used, tuple(reasons))
+    return rows, reasons
 
 
 def largest_table(symbols: Sequence[int], total: int) -> int:
@@ -277,21 +242,6 @@ def largest_table(symbols: Sequence[int], total: int) -> int:
             return min(rows, MAX_ROWS)
         left -= number + 1
     return MAX_ROWS
-
-
-def count_facts(read: Callable[[], Iterable[Doc]], vocab: Vocab) -> CorpusFacts:
-    """Count what settings are recommended by.
-
-    read (Callable[[], Iterable[Doc]]): Reads the training docs from the start, at each call.
-    vocab (Vocab): The vocab of the docs. If it has vectors, words with a vector are counted.
-    """
-    tokens = sum(map(len, read()))
-    attrs = CorpusFacts(tokens, {}).settings.attrs
-    tables = count_corpus(read(), {name: parse_feature(name) for name in attrs})
-    symbols = {name: len(table) for name, table in tables.items()}
-    if not len(vocab.vectors):
-        return CorpusFacts(tokens, symbols)
-    return CorpusFacts(tokens, symbols, words_with_vector(read(), vocab))
 
 
 def words_with_vector(docs: Iterable[Doc], vocab: Vocab) -> float:
@@ -313,9 +263,14 @@ def _docs(nlp: Language, path: Union[str, Path]) -> Iterable[Doc]:
     return tokens_of(model_examples(nlp, path))
 
 
-def _has_entities(nlp: Language, path: Union[str, Path]) -> bool:
+def _check_entities(nlp: Language, name: str, path: Union[str, Path]) -> None:
     examples = model_examples(nlp, path)
-    return any(example.get_aligned_spans_y2x(example.y.ents) for example in examples)
+    if not any(example.get_aligned_spans_y2x(example.y.ents) for example in examples):
+        raise ValueError(
+            f"The {name} corpus {path} has no entities that align with the tokens of {nlp.lang}. "
+            "Check its path, its annotation and --lang, with: python -m spacy multihash "
+            "corpus-stats"
+        )
 
 
 def _make_config(pipeline: Pipeline, lang: str, vectors: Optional[str]) -> Config:
@@ -328,22 +283,16 @@ def _make_config(pipeline: Pipeline, lang: str, vectors: Optional[str]) -> Confi
         overrides["components.textcat.model.exclusive_classes"] = False
     if vectors is not None:
         overrides[f"{_EMBED[pipeline]}.include_static_vectors"] = True
-    config = load_config(_TEMPLATES / f"{template}.cfg", overrides=overrides)
-    config = load_model_from_config(config, auto_fill=True).config
-    drop_removed_settings(config)
+    config = _filled(load_config(_TEMPLATES / f"{template}.cfg", overrides=overrides))
     config["paths"]["vectors"] = vectors
     require_package(config)
     return config
 
 
-def _apply(config: Config, found: Recommendation) -> None:
-    """Set what was recommended in a config for entities."""
-    settings = found.settings
-    model = config["components"]["tagger_ner"]["model"]
-    model["tok2vec"]["embed"]["attrs"] = list(settings.attrs)
-    model["learn_transitions"] = settings.learn_transitions
-    _set_training(config, settings)
-    config["initialize"]["before_init"]["max_rows"] = found.rows
+def _filled(config: Config) -> Config:
+    config = load_model_from_config(config, auto_fill=True).config
+    drop_removed_settings(config)
+    return config
 
 
 def _set_training(config: Config, settings: Settings) -> None:
@@ -352,8 +301,10 @@ def _set_training(config: Config, settings: Settings) -> None:
     config["training"]["patience"] = settings.patience
 
 
-def _check_vectors_language(lang: str, vectors: str) -> None:
+def _check_vectors_language(lang: str, vectors: Optional[str]) -> None:
     """Raise ValueError for vectors of another language, as spaCy does in training."""
+    if vectors is None:
+        return
     path = folder = Path(vectors)
     if not path.exists() and is_package(vectors):
         folder = get_package_path(vectors)

@@ -23,19 +23,14 @@ from .scores import SplitScores
 def score_texts(nlp: Language, examples: Sequence[Example]) -> SplitScores:
     """Annotate docs with a pipeline, and score the labels of texts."""
     counts, labels = [], dict[str, PRFScore]()
-    for _, gold, found in _predict_labels(nlp, examples):
-        counts.append((len(gold & found), len(found - gold), len(gold - found)))
-        for label in gold | found:
-            labels.setdefault(label, PRFScore()).score_set(found & {label}, gold & {label})
+    for _, gold, predicted in _predict_labels(nlp, examples):
+        counts.append((len(gold & predicted), len(predicted - gold), len(gold - predicted)))
+        for label in gold | predicted:
+            labels.setdefault(label, PRFScore()).score_set(predicted & {label}, gold & {label})
     per_label = {label: scores_of(labels[label]) for label in sorted(labels)}
     total = sum(labels.values(), PRFScore())
-    return SplitScores(
-        "texts",
-        len(counts),
-        {"all": scores_of(total, per_label)},
-        f1_interval(counts),
-        counts=counts,
-    )
+    parts = {"all": scores_of(total, per_label)}
+    return SplitScores("texts", len(counts), parts, f1_interval(counts), counts=counts)
 
 
 class TextMistake(NamedTuple):
@@ -43,7 +38,7 @@ class TextMistake(NamedTuple):
 
     confidence: float
     gold: Sequence[str]
-    found: Sequence[str]
+    predicted: Sequence[str]
     text: str
 
 
@@ -73,22 +68,19 @@ class TextMistakes:
 def text_mistakes(nlp: Language, examples: Sequence[Example]) -> TextMistakes:
     """List the texts with wrong labels, and count which labels are confused."""
     mistakes, judged = list[TextMistake](), list[tuple[float, bool]]()
-    confusion = Counter[tuple[str | None, str | None]]()
-    total = 0
-    for doc, gold, found in _predict_labels(nlp, examples):
+    confusion, total = Counter[tuple[str | None, str | None]](), 0
+    for doc, gold, predicted in _predict_labels(nlp, examples):
         total += len(gold)
-        judged += [(doc.cats[label], label in gold) for label in found]
-        if len(gold) == len(found) == 1:
-            confusion[min(gold), min(found)] += 1
-        if gold != found:
-            spurious = [doc.cats[label] for label in found - gold]
-            missed = [1 - doc.cats.get(label, 0.0) for label in gold - found]
-            mistakes.append(
-                TextMistake(max(spurious or missed), sorted(gold), sorted(found), doc.text)
-            )
+        judged += [(doc.cats[label], label in gold) for label in predicted]
+        if len(gold) == len(predicted) == 1:
+            confusion[min(gold), min(predicted)] += 1
+        if gold != predicted:
+            spurious = [doc.cats[label] for label in predicted - gold]
+            missed = [1 - doc.cats.get(label, 0.0) for label in gold - predicted]
+            sure = max(spurious or missed)
+            mistakes.append(TextMistake(sure, sorted(gold), sorted(predicted), doc.text))
     mistakes.sort(key=lambda mistake: -mistake.confidence)
-    probabilities, right = numpy.array(judged).reshape(-1, 2).T
-    bins = reliability(probabilities, right) if judged else []
+    bins = reliability(*numpy.array(judged).T) if judged else []
     return TextMistakes(mistakes, total, len(judged), confusion, bins)
 
 
@@ -103,13 +95,13 @@ def _predict_labels(
     annotate(nlp, examples)
     is_exclusive = has_exclusive_labels(example.reference.cats for example in examples)
     for example in examples:
-        doc = example.predicted
-        found = text_labels(doc.cats)
+        doc, gold = example.predicted, example.reference.cats
+        predicted = text_labels(doc.cats)
         if is_exclusive and doc.cats:
-            found = {max(doc.cats, key=doc.cats.__getitem__)}
+            predicted = {max(doc.cats, key=doc.cats.__getitem__)}
         elif not is_exclusive:  # labels without gold annotation are neither right nor wrong
-            found &= known_labels(example.reference.cats).keys()
-        yield doc, text_labels(example.reference.cats), found
+            predicted &= known_labels(gold).keys()
+        yield doc, text_labels(gold), predicted
 
 
 def has_exclusive_labels(cats: Iterable[Mapping[str, float]]) -> bool:

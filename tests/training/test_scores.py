@@ -49,11 +49,6 @@ def test_entities_are_counted_by_the_sentence_they_begin_in() -> None:
     assert counts[:, 1].tolist() == [[1, 0, 0], [0, 0, 0]]  # Anna is in train
 
 
-def test_doc_without_sentences_is_counted_as_one() -> None:
-    counts = count_sentences(two_sentences([(0, 1, "PER")], starts=False), KNOWN)
-    assert counts.sum(axis=1).tolist() == [[1, 0, 2]]
-
-
 def test_missing_annotation_counts_neither_way() -> None:
     example = two_sentences([(0, 1, "GPE")])
     example.y.set_ents([], missing=[example.y[0:3]], default="unmodified")
@@ -190,13 +185,6 @@ def test_expected_scores_are_those_of_a_test_set_with_that_share_of_seen_entitie
     assert_allclose((scores.p, scores.r), (right / (right + spurious), right / (right + missed)))
     assert_allclose(scores.f, 2 * right / (2 * right + spurious + missed))
     assert interval and scores.f and interval[0] < scores.f < interval[1]
-
-
-def test_expected_scores_are_the_measured_ones_if_the_share_is_the_same() -> None:
-    counts = counts_of((4, 0, 1), (2, 3, 3))
-    scores, _ = expected_scores(counts, numpy.array([[1, 2]] * 10))
-    right, spurious, missed = counts.sum(axis=(0, 1))
-    assert_allclose(scores.f, 2 * right / (2 * right + spurious + missed))
 
 
 def test_regions_are_units_if_there_are_enough() -> None:

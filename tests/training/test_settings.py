@@ -18,16 +18,17 @@ from thinc.api import Config
 from spacy_multihash import init_config
 from spacy_multihash.common.registered import ADAM
 from spacy_multihash.pipelines.config import drop_removed_settings
+from spacy_multihash.training import settings as module
 from spacy_multihash.training.settings import (
     FEW,
     MANY,
     MAX_ROWS,
-    CorpusFacts,
     Pipeline,
-    count_facts,
+    choose_rows,
     largest_table,
     parse_size,
-    recommend,
+    settings_for,
+    words_with_vector,
 )
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.packages import installed
@@ -38,26 +39,29 @@ PIPELINES = get_args(Pipeline)
 SYMBOLS = (20_000, 80, 4_000, 300, 85_000)
 
 
-def facts(tokens: int = 200_000, words: float | None = None) -> CorpusFacts:
-    return CorpusFacts(tokens, dict(zip(MANY.attrs, SYMBOLS, strict=True)), words)
+NUMBERS = dict(zip(MANY.attrs, SYMBOLS, strict=True))
 
 
 @pytest.mark.parametrize(("tokens", "settings"), [(25_000, FEW), (25_001, MANY)])
 def test_tokens_decide_between_two_settings(tokens: int, settings: Any) -> None:
-    found = recommend(facts(tokens))
-    assert found.settings is settings
-    assert f"{tokens:,} tokens" in found.reasons[0]
-    assert ("learned transitions" in found.reasons[0]) is (settings is FEW)
+    assert settings_for(tokens) is settings
+    _, reasons = choose_rows(tokens, NUMBERS, 10**7)
+    assert f"{tokens:,} tokens" in reasons[0]
+    assert ("learned transitions" in reasons[0]) is (settings is FEW)
 
 
 def test_every_value_has_a_row_if_there_is_room() -> None:
-    found = recommend(facts(), max_size=10**8)
-    assert found.rows == MAX_ROWS
+    rows, reasons = choose_rows(200_000, NUMBERS, 10**8)
+    assert rows == MAX_ROWS
     sizes = "NORM 20,001, PREFIX 81, SUFFIX 4,001, SHAPE 301, LOWER{3,5} 30,000"
-    assert found.reasons[1].startswith(f"rows {sizes}: 5,220,864 of 100,000,000 parameters")
-    assert "at most 30,000 rows: the rare values of LOWER{3,5} are unknown" in found.reasons
-    smaller = recommend(facts(), max_size=96 * 10_000)
-    assert smaller.rows == 3_206 and "NORM, SUFFIX, LOWER{3,5}" in smaller.reasons[2]
+    assert reasons[1].startswith(f"rows {sizes}: 5,220,864 of 100,000,000 parameters")
+    assert "at most 30,000 rows: the rare values of LOWER{3,5} are unknown" in reasons
+    rows, reasons = choose_rows(200_000, NUMBERS, 96 * 10_000)
+    assert rows == 3_206 and "NORM, SUFFIX, LOWER{3,5}" in reasons[2]
+    least = 96 * (4 * 100 + 81)
+    assert choose_rows(200_000, NUMBERS, least)[0] == 100
+    with pytest.raises(ValueError, match=f"at least {least:,} parameters, got {least - 1:,}"):
+        choose_rows(200_000, NUMBERS, least - 1)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=9), st.integers(0, 10**6))
@@ -70,33 +74,12 @@ def test_tables_have_the_most_rows_that_there_is_room_for(symbols: list[int], to
     assert rows == MAX_ROWS or size(rows + 1) > total
 
 
-def test_too_small_tables_are_refused() -> None:
-    least = 96 * (4 * 100 + 81)
-    assert recommend(facts(), max_size=least).rows == 100
-    with pytest.raises(ValueError, match=f"at least {least:,} parameters, got {least - 1:,}"):
-        recommend(facts(), max_size=least - 1)
-
-
-@pytest.mark.parametrize(("words", "is_used"), [(0.5, True), (0.49, False), (None, False)])
-def test_vectors_are_used_if_they_have_half_of_the_words(
-    words: float | None, is_used: bool
-) -> None:
-    found = recommend(facts(words=words), vectors="mine")
-    assert found.vectors is is_used
-    if words is not None:
-        assert f"static vectors: mine has {100 * words:.1f} % of the words" in found.reasons[-1]
-
-
-def test_facts_are_counted() -> None:
+def test_zeros_stand_for_no_vector() -> None:
     vocab = spacy.blank("en").vocab
     keys = [vocab.strings.add(word) for word in ("Anna", "Oslo")]
-    data = numpy.array([[1, 0, 0], [0, 0, 0]], dtype="float32")  # zeros stand for no vector
+    data = numpy.array([[1, 0, 0], [0, 0, 0]], dtype="float32")
     vocab.vectors = Vectors(strings=vocab.strings, data=data, keys=keys)
-    doc = Doc(vocab, words=["Anna", "Anna", "Berg", "Oslo"])
-    found = count_facts(lambda: [doc], vocab)
-    assert found.tokens == 4 and found.settings is FEW
-    assert found.words_with_vector == 1 / 3
-    assert found.symbols["NORM"] == 3 and found.symbols["SHAPE"] == 1
+    assert words_with_vector([Doc(vocab, words=["Anna", "Anna", "Berg", "Oslo"])], vocab) == 1 / 3
 
 
 def test_sizes_are_read() -> None:
@@ -186,6 +169,19 @@ def test_config_for_a_corpus_differs_where_the_corpus_says_so(corpora: Path) -> 
     text = made.to_str("my comment")
     assert text.startswith("# my comment\n# train has 54 tokens")
     assert Config().from_str(text, interpolate=False) == made.config
+
+
+@pytest.mark.parametrize(("share", "is_used"), [(0.5, True), (0.6, False)])
+def test_vectors_are_used_if_they_have_half_of_the_words(
+    corpora: Path, monkeypatch: pytest.MonkeyPatch, share: float, is_used: bool
+) -> None:
+    make_vectors(corpora)  # 7 of 12 words
+    monkeypatch.setattr(module, "MIN_WORDS_WITH_VECTOR", share)
+    made = init_config("ner", "en", train="train.spacy", vectors="vectors")
+    assert made.config["paths"]["vectors"] == ("vectors" if is_used else None)
+    expected = "static vectors: vectors has 58.3 % of the words"
+    assert made.reasons[-1].startswith(expected if is_used else f"no {expected}")
+    assert all(section["include_static_vectors"] is is_used for section in embeds(made.config))
 
 
 @pytest.mark.parametrize("options", [{"max_size": "60K"}, {"vectors": "vectors"}])

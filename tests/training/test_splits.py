@@ -9,15 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from spacy_multihash import convert
 from spacy_multihash.corpus.evaluation import VERBATIM
 from spacy_multihash.corpus.splits import (
     FOLDS,
     MOST_RELATED,
-    find_places,
     group_related,
     is_shuffled,
-    join_equals,
     make_folds,
     split_groups,
     split_regions,
@@ -52,17 +49,6 @@ def test_groups_stay_in_one_split_with_dev_around_test(sizes: list[int], seed: i
         assert {one, other} != {"train", "test"} or is_large
 
 
-@pytest.mark.parametrize("number", [300, 1000, 10_000])
-def test_regions_have_their_shares(number: int) -> None:
-    names, regions = split_regions(range(number), SHARES, 1)
-    for name, share in zip(("train", "dev", "test"), SHARES, strict=True):
-        assert names.count(name) == pytest.approx(share * number, abs=11)
-    tests = {region for name, region in zip(names, regions, strict=True) if name == "test"}
-    assert tests == set(range(10))
-    assert names != split_regions(range(number), SHARES, 2)[0]
-    assert set(split_regions(range(number), (0.9, 0.1), 1)[0]) == {"train", "dev"}
-
-
 def make_articles(number: int = 60, length: int = 6) -> list[tuple[int, Doc]]:
     """Make docs of articles. The words of an article are in it alone, and its name in each doc."""
     made, random = [], Random(0)
@@ -84,24 +70,6 @@ def test_rare_words_show_whether_a_corpus_was_shuffled() -> None:
     for articles, expected in ((make_articles(), False), (shuffled_articles(), True)):
         assert is_shuffled([tuple(doc.text.split()) for _, doc in articles]) is expected
     assert not is_shuffled([("a",), ("b",)] * 5)  # too few to tell
-
-
-def test_convert_splits_a_shuffled_corpus_as_fit_does() -> None:
-    rows = [
-        (f"Name{i // 5} {word} {i}", [(0, len(f"Name{i // 5}"), "PER")])
-        for i, word in enumerate(["came", "went", "left", "ran"] * 50)
-    ]
-    Random(0).shuffle(rows)
-    done = convert(rows, split=SHARES, lang="xx")
-    docs = [doc for of_split in done.docs.values() for doc in of_split]
-    assert len(docs) == len(rows)
-    in_order = [next(doc for doc in docs if doc.text == text) for text, _ in rows]
-    split = split_docs({"train": in_order}, options())
-    assert split.by == "words"
-    for name, of_split in split.docs.items():
-        assert [doc.text for doc in of_split] == [doc.text for doc in done.docs[name]]
-    names = [{doc.ents[0].text for doc in of_split} for of_split in done.docs.values()]
-    assert not names[0] & names[1] and not names[0] & names[2] and not names[1] & names[2]
 
 
 def test_texts_that_share_rare_names_are_in_one_group() -> None:
@@ -171,24 +139,6 @@ def test_folds_need_entities_and_equals_are_not_tested_twice() -> None:
     assert all(len(fold["train"]) == 20 for fold in equal)
 
 
-@pytest.mark.parametrize("number", [99, 12_000])
-def test_corpora_of_other_sizes_have_no_folds(number: int) -> None:
-    docs = make_docs([str(i) for i in range(number)])
-    docs = [*docs, *(Doc(VOCAB, words=["word"] * 3000) for _ in range(10 if number > 99 else 0))]
-    assert not split_docs({"train": docs}, options()).is_for_folds
-
-
-def test_places_of_splits() -> None:
-    assert find_places(["dev", "train", "dev"]) == {"train": [1], "dev": [0, 2], "test": []}
-
-
-def test_large_groups_are_in_train() -> None:
-    groups = [0, 1, *[2] * 50, *range(3, 100)]
-    for seed in range(20):
-        names, _ = split_regions(groups, SHARES, seed)
-        assert names[2] == "train" and Counter(names)["train"] > 80
-
-
 @settings(max_examples=50)
 @given(
     st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), min_size=10, max_size=300),
@@ -245,17 +195,6 @@ def test_given_splits_stay_as_they_are() -> None:
     docs = {"train": make_docs(["a"]), "dev": make_docs(["a"])}
     split = split_docs(docs, options())
     assert split.docs == docs and split.by is None and not split.regions
-
-
-def test_texts_are_split_at_random() -> None:
-    docs = make_docs([str(i) for i in range(100)])
-    split = split_docs({"train": docs}, options(textcat=True))
-    assert split.by == "chance" and not split.regions
-
-
-def test_equals_go_to_the_first_of_their_splits() -> None:
-    names = ["test", "dev", "test", "train", "test"]
-    assert join_equals(names, "aabbc") == ["dev", "dev", "train", "train", "test"]
 
 
 @pytest.mark.parametrize(
