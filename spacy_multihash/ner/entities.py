@@ -1,8 +1,7 @@
 """Entities of docs: existing and new ones, constraints, and probabilities of any entities."""
 
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Callable, Collection, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from itertools import accumulate
 from typing import Any, NamedTuple, Union, cast
 
