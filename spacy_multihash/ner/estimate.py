@@ -138,7 +138,7 @@ class Estimate(Result):
 
     def notes(self) -> Iterator[str]:
         """What the intervals are."""
-        yield "In brackets: 95 % of samples of texts, and of what calibration left over."
+        yield "In brackets: 95 % intervals, by samples of the texts and of what dev leaves open."
 
 
 _SCORES = ("precision", "recall", "f1")
