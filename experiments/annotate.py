@@ -180,5 +180,5 @@ def draw_annotate(results: Path) -> bytes:
             axes.set(xlabel=cost, title=corpus if line == 0 else "")
         for axes in panels[:, 0]:
             axes.set_ylabel("F1 on test")
-        panels[0, 0].legend()
+        panels[0, 0].legend(loc="lower right")
         return as_svg(figure)

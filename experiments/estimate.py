@@ -308,9 +308,9 @@ def draw_estimate(results: Path) -> bytes:
     points = {
         "estimate": [row.expected().f for row in rows],
         "without correction": [row.bare.f for row in rows],
-        "score of the own test part": [row.held_f for row in rows],
+        "score of own test part": [row.held_f for row in rows],
     }
-    with new_figure(2.5) as figure:
+    with new_figure(2.6) as figure:
         panels = figure.subplots(1, len(points), sharex=True, sharey=True)
         for axes, (title, values) in zip(panels, points.items(), strict=True):
             axes.plot([0, 100], [0, 100], color="0.6", linewidth=0.8, linestyle="--")
@@ -326,7 +326,7 @@ def draw_estimate(results: Path) -> bytes:
                 axes.plot(*zip(*some, strict=True), "o", color=color, markersize=3, label=label)
             axes.set(title=title, xlabel="true F1", xlim=(0, 100), ylim=(0, 100))
         panels[0].set_ylabel("expected F1")
-        panels[0].legend()
+        panels[0].legend(loc="lower right", handletextpad=0)
         return as_svg(figure)
 
 
