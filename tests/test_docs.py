@@ -35,7 +35,7 @@ SIZES = {"train": 100, "dev": 30, "test": 30}
 CHANGES = [
     (r"\ben_core_web_md\b", STAND_IN),
     (r" --workers 8| --dask tcp\S+|, workers=8| --gpu-id 0", ""),
-    (r"apply /data/model /data/corpus /data/found", "apply training/model-best corpus again"),
+    (r"apply /data/model /data/corpus /data/annotated", "apply training/model-best corpus again"),
     (r"--width 300", "--width 5"),
     (r"--report gain.html", "--report gain.html --seconds 0"),
     (r"importance training/model-best .*", "importance weighted --data corpus/train.spacy"),

@@ -70,19 +70,19 @@ async def health() -> dict[str, str]:
 
 @app.post("/entities")
 def entities(request: Texts) -> list[list[Entity]]:
-    """Find the entities of each text."""
+    """Predict the entities of each text."""
     try:
         nlp = pipelines.get(timeout=MAX_WAIT)
     except Empty:
         raise HTTPException(503, "Busy. Try again later.", {"Retry-After": "5"}) from None
     try:
         with nlp.memory_zone():
-            return [found(doc) for doc in nlp.pipe(request.texts)]
+            return [entities_of(doc) for doc in nlp.pipe(request.texts)]
     finally:
         pipelines.put(nlp)
 
 
-def found(doc: Doc) -> list[Entity]:
+def entities_of(doc: Doc) -> list[Entity]:
     """List the entities of a doc, each with its probability."""
     probabilities: dict[Any, float] = {}
     if "entities" in doc.spans:  # the spans_key of fit and calibrate

@@ -19,6 +19,7 @@ SITE_PAGES = {path: page for page, path in PAGES.items()} | {"README.md": "index
 # Other files that pages link to are copied here.
 COPIES = "repository"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
+TABLE_CODE = re.compile(r"(?m)(?<=^\| )`[^`\n]*`")  # in the first cell of a row
 # Without an address, the first has no styles, and the others are empty.
 ADDRESSED = ("404.html", "sitemap.xml", "sitemap.xml.gz")
 
@@ -43,7 +44,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links to the site's files."""
+    """Lead links to the site's files. Drop the backslashes that code in tables needs on GitHub."""
+    markdown = TABLE_CODE.sub(lambda code: code[0].replace(r"\|", "|"), markdown)
     return LINK.sub(lambda link: lead(link, page.file.src_uri), markdown)
 
 

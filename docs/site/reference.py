@@ -21,11 +21,10 @@ from typer.models import ArgumentInfo, ParameterInfo
 
 import spacy_multihash
 from spacy_multihash import layers
-from spacy_multihash.cli.group import COMMANDS, WITH_OVERRIDES
+from spacy_multihash.cli.group import COMMANDS, EXAMPLES, PROGRAM, WITH_OVERRIDES
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "<!-- From here on, written by python docs/site/reference.py -->\n"
-PROGRAM = "python -m spacy multihash"
 # Registries of spaCy, and what their functions are in a config.
 REGISTRIES = {
     "spacy_architectures": "Architectures",
@@ -90,7 +89,16 @@ def command(name: str, function: Any, level: str) -> list[str]:  # noqa: ANN401
     usage += ["[OPTIONS]", *["[SETTINGS OF THE CONFIG]"] * (name in WITH_OVERRIDES)]
     table = ["| argument or option | meaning |", "| --- | --- |", *rows, ""]
     text = prose(inspect.getdoc(function) or "")
-    return [f"\n{level} multihash {name}\n", text, "", f"    {' '.join(usage)}", "", *table]
+    example = f"For example: `{PROGRAM} {name} {EXAMPLES[name]}`"
+    return [
+        f"\n{level} multihash {name}\n",
+        text,
+        "",
+        f"    {' '.join(usage)}\n",
+        example,
+        "",
+        *table,
+    ]
 
 
 def names_of(parameter: inspect.Parameter) -> list[str]:

@@ -54,7 +54,7 @@ WORKERS = typer.Option(
     None,
     "--workers",
     min=1,
-    help="Number of processes, with a thread each. Needs the extra dask. Default: 1",
+    help="Number of processes, with a thread each. Default: 1. For more, pip install distributed",
 )
 DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, to use its workers")
 

@@ -34,9 +34,10 @@ def accelerate_cli(
 
     Our layers replace spaCy's MultiHashEmbed, MaxoutWindowEncoder and HashEmbedCNN in all
     components, even if disabled. batch_ner replaces spaCy's ner, and batch_parser its parser. They
-    have the same weights. Predictions stay the same. spacy.load loads the new pipeline wherever
+    have the same weights, so predictions stay the same. spacy.load loads the new pipeline wherever
     this package is installed.
-    --data measures how much faster it is on your texts, in turns with the former pipeline, and
+
+    --data measures how much faster it is on these texts, in turns with the former pipeline. It also
     compares all that both annotate.
     """
     check_file_output(report, "--report", model, data, output, code, force=force)

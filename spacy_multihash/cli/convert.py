@@ -68,10 +68,9 @@ def convert_cli(
     """Convert a corpus of your own for spacy train: CoNLL, JSON lines or CSV.
 
     CoNLL has a token and its tag on each line; tags are IOB1, IOB2 or BILUO. Blank lines separate
-    sentences. JSON lines, or one JSON array, have a "text" each, with "spans" of entities as
-    Prodigy writes them, with a "label" of entities or texts as doccano does, or with "cats", or
-    "tokens" with "ner_tags" as Hugging Face does. CSV has a header, a column of texts and a column
-    of labels.
+    sentences. JSON lines, or a JSON array, have a "text" each. Entities are "spans", as Prodigy
+    writes them, or a "label", as doccano does. Labels of texts are "cats" or "label". Hugging Face
+    has "tokens" with "ner_tags". CSV has a header, a column of texts and a column of labels.
 
     Each line is written, left out and shown, or refused. If no entities or labels are left, nothing
     is written.

@@ -65,9 +65,9 @@ def corpus_stats_cli(
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
-    Warns about -DOCSTART- tokens, missing annotation, annotation that isn't read, labels that
-    differ only in case, equal texts with different annotation, sentences of DEV and TEST that are
-    also in TRAIN, and more entities of TRAIN than distant parts of it share.
+    Warns about missing annotation, annotation that isn't read, -DOCSTART- tokens, labels that
+    differ only in case, and equal texts with different annotation. Also warns if sentences of DEV
+    or TEST are in TRAIN, and if they have more entities of TRAIN than distant parts of TRAIN share.
 
     Entities of DEV and TEST are counted as seen or unseen. An entity is seen if TRAIN has an entity
     with the same text. With --vectors, words without a vector are counted too. Attributes come from

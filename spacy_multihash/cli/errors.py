@@ -41,14 +41,14 @@ def errors_cli(
 ) -> None:
     """Show the mistakes of a pipeline on a corpus, the most confident ones first.
 
-    The page shows each missed or spurious entity, and each entity with another label or other
-    boundaries, in its sentence, with gold and predicted entities side by side. batch_ner and
-    tagger_ner give probabilities and explanations of the mistakes. With --train, the page marks
-    entities as seen or unseen, shows training entities with the same words or the same shape, and
-    lists likely mistakes of the annotation first.
+    The page shows each mistake in its sentence, with gold and predicted entities side by side:
+    missed and spurious entities, other labels, and other boundaries. batch_ner and tagger_ner
+    give probabilities and explanations of the mistakes. With --train, the page marks entities as
+    seen or unseen, and shows training entities with the same words or the same shape. It lists
+    likely mistakes of the annotation first.
 
-    --export prints a line for each doc with mistakes, with its gold entities, to fix them in
-    Prodigy, doccano or Label Studio. convert reads the exports of all three.
+    --export prints a line for each doc with mistakes, with its gold entities. Correct them in
+    Prodigy, doccano or Label Studio: convert reads the exports of all three.
     """
     check_file_output(output, "--output", model, data, train, code, force=force)
     done = errors(

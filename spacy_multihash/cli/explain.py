@@ -43,12 +43,12 @@ def explain_cli(
 ) -> None:
     """Show what made a pipeline predict an entity, or a text's label.
 
-    For each entity, you see how far its log-odds, log(p / (1 - p)) for its probability p, fall if
-    a feature of a token is unknown, or all features of the token. With --data, you get the mean
-    for each feature over the gold entities. The pipeline needs a recognizer that gives
+    For each entity, the table says how far its log-odds, log(p / (1 - p)) for its probability p,
+    fall if a feature of a token is unknown, or all features of the token. With --data, it has the
+    mean for each feature over the gold entities. The pipeline needs a recognizer that gives
     probabilities, batch_ner or tagger_ner, or a text classifier that embeds attributes of tokens.
 
-    The recognizer reads the whole text again for each feature of each token around an entity, so
+    The recognizer reads the whole text again for each feature of each token around an entity. So
     the time grows with the length of the text times the number of entities. To limit it, set
     --max-entities. A corpus is read twice for each feature (eight times if tables are hashed), and
     once more.

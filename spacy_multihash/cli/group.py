@@ -37,6 +37,30 @@ COMMANDS = {
     "show": "Show the entities that a pipeline predicts in a text, with their probabilities.",
     "vectors": "Align, merge, shorten and prune static vectors.",
 }
+# An example of each command, for its help and its page.
+EXAMPLES = {
+    "accelerate": "en_core_web_md fast_md",
+    "apply": "first/model corpus annotated --format jsonl --workers 8",
+    "calibrate": "training/model-best corpus/dev.spacy calibrated",
+    "compress": "en_core_web_md small_md --data dev.spacy",
+    "convert": "my.conll corpus --lang en --split 0.8,0.1,0.1",
+    "corpus-stats": "corpus/train.spacy corpus/dev.spacy --lang en",
+    "errors": "first/model dev.spacy --train train.spacy --output errors.html",
+    "estimate": "first/model new.txt",
+    "evaluate": "first/model test.spacy --train train.spacy",
+    "explain": 'first/model "Shares of Paris rose." --window 1',
+    "fit": "my.conll --lang en --output mine",
+    "init-config": "ner my.cfg --lang en --train corpus/train.spacy",
+    "init-tables": "my.cfg corpus.tables --paths.train corpus/train.spacy",
+    "inspect-tables": "first/model --data train.spacy",
+    "restore": "fast_md plain_md",
+    "show": 'first/model "Anna met Bob in Rome."',
+    "vectors align": "vectors/es vectors/nl aligned",
+    "vectors merge": "vectors/es vectors/nl merged --width 300",
+    "vectors pca": "en_core_web_md small --width 100",
+    "vectors prune": "en_core_web_md pruned --words corpus/train.spacy --first 20000",
+}
+PROGRAM = "python -m spacy multihash"
 # These commands take overrides of the config, such as --training.seed 1, as further arguments.
 WITH_OVERRIDES = ("fit", "init-tables")
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -57,6 +81,8 @@ def load_command(name: str) -> Any:  # noqa: ANN401 (click's Command)
         *((part, f"{name} {part.name}") for part in getattr(command, "commands", {}).values()),
     ):
         each.epilog = f"DOCS: {PAGE}#multihash-{path.replace(' ', '-')}"
+        if example := EXAMPLES.get(path):
+            each.epilog = f"\b\nFor example: {PROGRAM} {path} {example}\n\n{each.epilog}"
     return command
 
 

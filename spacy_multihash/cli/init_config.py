@@ -17,9 +17,9 @@ STDOUT = Path("-")
 def init_config_cli(
     pipeline: Pipeline = typer.Argument(
         ...,
-        help="ner: entities, by tagger_ner (recommended). batch_ner: entities by transitions, as "
-        "spaCy's ner predicts them, with a tok2vec that other components may share. textcat: one "
-        "label for each text, by spaCy's TextCatBOW. textcat_multilabel: any number of labels",
+        help="ner: entities, by tagger_ner (recommended). batch_ner: entities, as spaCy's ner "
+        "predicts them, with a tok2vec that other components may share. textcat: a label for each "
+        "text, by spaCy's TextCatBOW. textcat_multilabel: any number of labels",
     ),
     output: Path = typer.Argument(
         ..., help="Config to write, or - for standard output", allow_dash=True, dir_okay=False

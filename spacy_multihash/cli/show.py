@@ -31,8 +31,8 @@ def show_cli(
 ) -> None:
     """Show the entities that a pipeline predicts in a text, with their probabilities.
 
-    tagger_ner and batch_ner give probabilities, and spaCy's ner doesn't. With --output, you get a
-    page for a browser. A text classifier's labels are shown too.
+    tagger_ner and batch_ner give probabilities, and spaCy's ner doesn't. --output writes a page for
+    a browser. For a text classifier, the command shows the labels of the text.
     """
     check_file_output(output, "--output", model, file, code, force=force)
     shown = show_entities(model, read_text(text, file), threshold=threshold)

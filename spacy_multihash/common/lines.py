@@ -21,7 +21,7 @@ _SHOWN_ERRORS = 5
 # How files that aren't text begin, what they are, and what to do.
 _PACKED = {
     b"\x1f\x8b": ("packed by gzip", "Unpack it, or let its name end in .gz"),
-    b"PK\x03\x04": ("a zip archive, as those of Excel are", "Unpack it, or export CSV in UTF-8"),
+    b"PK\x03\x04": ("a zip archive, as Excel writes them", "Unpack it, or export CSV in UTF-8"),
     b"BZh": ("packed by bzip2", "Unpack it"),
     b"\xfd7zXZ": ("packed by xz", "Unpack it"),
     b"\x28\xb5\x2f\xfd": ("packed by zstd", "Unpack it"),
@@ -183,7 +183,7 @@ def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
                     _check_kind(path, raw)
                 yield number, raw
             if path.suffix == ".gz" and not path.stat().st_size:
-                raise EOFError("it has no bytes, not even those of an empty file")
+                raise EOFError("it has no bytes, where a packed empty file has some")
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(
                 f"{path} is cut off or damaged after line {number} ({error}). Copy it again."

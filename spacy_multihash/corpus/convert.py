@@ -40,7 +40,7 @@ CONTRADICTS = "Same text as before, with other annotation"
 class FileReport:
     """What became of a file.
 
-    lines (Mapping[str, int]): All "lines", and those that were "written", "left out", "header",
+    lines (Mapping[str, int]): Counts of all "lines", and of "written", "left out", "header",
         "comment" or "blank". They add up.
     entities (Mapping[str, int]): Of texts: the entities "given", "written" and "left out", which
         add up. Those that were rejected count as left out.

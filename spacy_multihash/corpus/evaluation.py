@@ -134,7 +134,7 @@ class Evaluation(Result):
     known: Optional[KnownEntities] = field(default=None, repr=False, compare=False)
 
     def tables(self) -> Iterator[Table]:
-        """Yield the scores of all entities and of parts, and those of the labels of each."""
+        """Yield the scores of all entities and of parts, and the scores of each part's labels."""
         parts = {"all": self.overall, **self.masked}
         yield _table("Entities", parts)
         for name, scores in parts.items():
@@ -349,7 +349,7 @@ def make_seen_unseen_scorer_v1(
 
     train (Optional[Union[str, Path]]): The training corpus: a .spacy file, or a folder of them. The
         first scoring reads it. If it's null or missing, for example on a machine that only uses the
-        trained pipeline, you get a warning and only the scores of spacy.ner_scorer.v1.
+        trained pipeline, it warns and only has the scores of spacy.ner_scorer.v1.
     ignore_case (bool): Whether to compare texts in lower case.
     match_label (bool): Whether an entity is only seen if its label is the same, too.
 

@@ -278,7 +278,7 @@ class AnnotatedTexts(Source):
         if 2 * most <= len(spans):
             self.notes.append(
                 f"Only {now:,} of {len(spans):,} entities begin and end with a word: their offsets "
-                "may be those of another text, such as before its blanks or entities of HTML were "
+                "may belong to another text, such as before its blanks or entities of HTML were "
                 "changed. Look at them, and correct the file."
             )
             return ""

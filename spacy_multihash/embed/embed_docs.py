@@ -79,7 +79,7 @@ def embed_docs(
     dropout (float): Initial dropout rate of the resulting vectors; spaCy sets it for each update.
     maxout_pieces (int): Number of maxout pieces of the layer that mixes.
 
-    The other settings are those of `build_multi_hash_embed_v1`.
+    The other settings are the same as for `build_multi_hash_embed_v1`.
 
     Raises ValueError if a setting is out of range or has the wrong type, or if vectors isn't a
     MetaVectors block or is combined with include_static_vectors.
@@ -154,7 +154,7 @@ def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> 
     if include_static_vectors:
         raise ValueError(
             f"{where}: vectors and include_static_vectors = true both embed static vectors. Set "
-            "include_static_vectors = false. To have those of the vocab as well, name a table "
+            "include_static_vectors = false. To use the vocab's own as well, name a table "
             f"{VOCAB} = null among the tables of vectors."
         )
 

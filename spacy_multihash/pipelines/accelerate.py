@@ -147,7 +147,7 @@ def accelerate(
     installed. All other layers, such as the tagger's, use our faster matrix products, also after
     loading, unless the config has another callback as nlp.after_pipeline_creation.
 
-    If you've sourced a component from a pipeline in memory, both pipelines share it, and its layers
+    If a component was sourced from a pipeline in memory, both pipelines share it, and its layers
     change in both, while the other pipeline keeps spaCy's ner, parser and attribute_ruler. To avoid
     that, accelerate before sourcing, or load the other pipeline again. An optimizer starts over on
     the replaced layers, so save averaged weights before you accelerate.

@@ -77,7 +77,7 @@ class Agreement:
 
     docs, tokens (int): What the first pipeline annotated.
     kinds (Mapping[str, Count]): By the kind of annotation, such as "TAG" or "entities".
-    changes (Mapping[str, float]): The largest change of scores, such as those of classes.
+    changes (Mapping[str, float]): The largest change of scores, for example of classes.
     differences (Sequence[Difference]): The first few of each kind.
     """
 

@@ -318,8 +318,8 @@ def write_compressed(
     vectors = _name(nlp.config["nlp"].get("vectors"), "@vectors")
     if vectors not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
         raise ValueError(
-            f"The pipeline has vectors of {vectors}, was expected to have those of spaCy, "
-            f"{_SPACY_VECTORS}. Only these can be compressed."
+            f"Only spaCy's own vectors, {_SPACY_VECTORS}, can be compressed, got {vectors}. Leave "
+            "the pipeline as it is."
         )
     with naming(folder):
         type(nlp).to_disk(nlp, folder)  # in spaCy's own form, even if compressed

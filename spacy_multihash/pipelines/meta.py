@@ -77,7 +77,7 @@ def mark_accelerated(nlp: Language, name: Optional[str], replaced: bool) -> None
     former = meta.pop(_FORMER, {key: meta.get(key) for key in _KEPT})
     note = (
         ": it has the same weights, and the same predictions up to rounding. Scores and sources "
-        "are those of the original."
+        "are from the original."
     )
     mark(meta, "accelerated", name, note)
     meta[_FORMER] = former
@@ -86,8 +86,7 @@ def mark_accelerated(nlp: Language, name: Optional[str], replaced: bool) -> None
 def mark_compressed(meta: dict[str, Any], name: Optional[str], precisions: str) -> None:
     """Name a compressed pipeline, in place."""
     note = (
-        f" ({precisions}). Scores and sources are those of the original: some predictions may "
-        "differ."
+        f" ({precisions}). Scores and sources are from the original: some predictions may differ."
     )
     mark(meta, "compressed", name, note)
 

@@ -181,7 +181,7 @@ OTHERS: Mapping[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
 }
 _LOOKUP = "spaCy hashes values, and has no tables that look them up"
-_TAGS = "spaCy's ner finds entities by transitions, and not by tags of tokens"
+_TAGS = "spaCy's ner predicts transitions, not tags of tokens"
 # Why spaCy has nothing in the place of a layer or component.
 REASONS: Mapping[str, str] = {
     registered.ITERATED_DILATED_ENCODER: "spaCy has no dilated convolutions",

@@ -168,7 +168,7 @@ def apply(
 ) -> Applied:
     """Apply a pipeline to a large corpus, in a folder of shards.
 
-        print(apply("training/model-best", "corpus", "found", format="jsonl", progress=tqdm))
+        print(apply("training/model-best", "corpus", "annotated", format="jsonl", progress=tqdm))
 
     Each shard gives a file in `output`, written whole or not at all. After an interruption, start
     again to do the rest. A shard that fails is tried again, and the others go on. Texts that can't

@@ -31,7 +31,7 @@ def set_card(meta: dict[str, Any], arm: Arm, plan: FitPlan, remarks: Sequence[st
     if options.package is not None:
         meta["name"] = package_name(options.package, options.lang)
     labels = ", ".join(labels_of(stats.splits["train"]))
-    what = "Classifies texts" if options.textcat else "Finds entities"
+    what = "Classifies texts" if options.textcat else "Predicts entities"
     meta["description"] = f"{what} ({labels}) in texts of the language {options.lang}."
     vectors = config["paths"]["vectors"]
     meta["sources"] = [{"name": plan.name}, *([] if vectors is None else [{"name": str(vectors)}])]

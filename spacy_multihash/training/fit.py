@@ -119,7 +119,7 @@ class Fitted(Result):
     def to_json(self) -> dict[str, Any]:
         """Return settings, scores, training, size and speed of each pipeline, by its name.
 
-        "advice" and "curve" are those of ours.
+        "advice" and "curve" are about our model.
         """
         arms = [
             replace(arm, scores={name: replace(s, counts=()) for name, s in arm.scores.items()})
@@ -178,7 +178,7 @@ class Fitted(Result):
         options, model, corpus = self.plan.options, self.output / "model", self.output / "corpus"
         code = ("--code", options.code) if options.code is not None else ()
         commands: dict[str, tuple[Union[str, Path], ...]] = {
-            "Find the entities of a text:": ("multihash", "show", model, "YOUR TEXT"),
+            "Show the entities of a text:": ("multihash", "show", model, "YOUR TEXT"),
             "Look at all mistakes:": (
                 *("multihash", "errors", model, corpus / "dev.spacy"),
                 *("--train", corpus / "train.spacy", "--output", "errors.html"),

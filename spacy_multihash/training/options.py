@@ -20,9 +20,9 @@ class Options:
     """The options of `fit`.
 
     lang (str): Language, such as en, or xx for any.
-    textcat (bool): Classify texts. Default: find entities.
-    config (str): What finds entities. ner: tagger_ner, with the best scores. batch_ner: a model as
-        spaCy's ner has it, which restore can turn into spaCy's ner.
+    textcat (bool): Classify texts. Default: predict entities.
+    config (str): What predicts entities. ner: tagger_ner, with the best scores. batch_ner: a model
+        as spaCy's ner has it, which restore can turn into spaCy's ner.
     vectors (Optional[str]): Static vectors: a package, or a pipeline's path. For tagger_ner,
         they're used if they have most words.
     max_size (Optional[str]): Maximum parameters of the embedding's tables, such as 500K or 5M.

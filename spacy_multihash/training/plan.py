@@ -76,7 +76,7 @@ def plan_fit(
 ) -> FitPlan:
     """Read and split a corpus, look for mistakes in it, and choose settings, without training.
 
-    The arguments are those of `fit`.
+    The arguments are the same as for `fit`.
     """
     how, vocab = Options(**options), Vocab()
     if how.group is not None and dev is not None and test is not None:

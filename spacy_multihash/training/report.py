@@ -15,10 +15,7 @@ from .scores import SplitScores
 from .texts import TextMistakes
 
 MEGA = 10**6
-PARTS = (
-    "An entity that the model made up counts against both parts, so both can be lower than the "
-    "total."
-)
+PARTS = "A spurious entity counts against both parts, so both can be lower than the total."
 _TEXT_LENGTH = 300  # characters of a text to show
 NEW_TEXTS = "new texts"
 _PARTS = {"all": "", "seen": ", seen in train", "unseen": ", unseen"}
@@ -154,7 +151,7 @@ def about_scores(scores: Mapping[str, SplitScores], stats: CorpusStats) -> list[
             "if there are any."
         ]
     else:
-        lines = [f"The scores are those of {number}."]
+        lines = [f"The scores are from {number}."]
     if not of_split.interval:
         pass
     elif of_split.unit in ("regions", "groups"):

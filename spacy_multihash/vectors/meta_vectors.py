@@ -57,7 +57,7 @@ def MetaVectors(nO: Optional[int], tables: list[str], mode: str) -> RowsLayer:
     if nO is not None:
         check_whole(_WHERE, "width", nO, 1, MAX_SIZE)
     elif mode == "mme":
-        raise setting_error(_WHERE, "width", 'a whole number for mode = "mme"', nO)
+        raise setting_error(_WHERE, "width", 'an integer for mode = "mme"', nO)
     params = {f"{param}_{name}": None for name in tables for param in ("W", "b")}
     return Model(
         NAME,

@@ -131,8 +131,8 @@ def join_words(tables: Sequence[VectorTable]) -> VectorTable:
         if table.attr != keyed[0].attr:
             names = (ATTR_NAMES.get(t.attr, str(t.attr)) for t in (keyed[0], table))
             raise ValueError(
-                f"The tables must find words by the same attribute, but {keyed[0].name} and "
-                f"{table.name} find them by {' and '.join(names)}. Make one of them again by the "
+                f"The tables must look words up by the same attribute, but {keyed[0].name} and "
+                f"{table.name} look them up by {' and '.join(names)}. Make one again by the "
                 "attribute of the other."
             )
     texts: dict[int, Optional[str]] = {}

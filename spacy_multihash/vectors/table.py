@@ -72,7 +72,7 @@ class VectorTable:
         attr = self.attr if attr is None else attr
         if attr not in ATTR_NAMES:
             raise ValueError(
-                f"{self.name} must find words by {', '.join(ATTR_NAMES.values())}, but its "
+                f"{self.name} must look words up by {', '.join(ATTR_NAMES.values())}, but its "
                 f"vectors.cfg has the attribute {attr}. Make the table again."
             )
         if attr == ORTH:

@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module, metadata
@@ -15,7 +16,7 @@ import spacy
 import typer
 from spacy.tokens import Doc
 
-from spacy_multihash.cli.group import COMMANDS
+from spacy_multihash.cli.group import COMMANDS, EXAMPLES, load_command
 from spacy_multihash.cli.vectors import vectors_cli
 from spacy_multihash.compute.dispatch import available_kernels
 from tests.helpers.cli import invoke, ok, refused
@@ -62,6 +63,22 @@ def test_help_links_the_page_that_describes_the_command(command: str) -> None:
     page, _, anchor = link.partition("#")
     headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text("utf8"), re.M)
     assert not command or anchor in [heading.replace(" ", "-") for heading in headings]
+
+
+@pytest.mark.parametrize("path", [name for name in COMMANDS if name != "vectors"] + OF_VECTORS)
+def test_help_has_an_example_that_the_command_takes(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in re.findall(r"\S+\.(?:spacy|conll|cfg)\b", EXAMPLES[path]):  # files to read
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).touch()
+    name, _, part = path.partition(" ")
+    command: Any = load_command(name)
+    command = command.commands[part] if part else command
+    assert command.make_context(path, shlex.split(EXAMPLES[path])).params
+    example = f"For example: python -m spacy multihash {path} {EXAMPLES[path]}\n"
+    assert example in invoke(*path.split(), "--help").output
 
 
 def test_summary_of_a_command_begins_its_own_help() -> None:

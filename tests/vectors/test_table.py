@@ -42,7 +42,9 @@ def test_values_are_those_of_words_without_context(attr: int, expected: list[str
 
 
 def test_attribute_that_finds_no_words_is_refused() -> None:
-    with pytest.raises(ValueError, match=f"table must find words by ORTH, .* attribute {IS_ALPHA}"):
+    with pytest.raises(
+        ValueError, match=f"table must look words up by ORTH, .* attribute {IS_ALPHA}"
+    ):
         table_of(IS_ALPHA).look_up(WORDS)
 
 
@@ -62,7 +64,7 @@ def test_floret_is_looked_up_by_its_own_attribute_and_others_must_have_one() -> 
         merge(joined, [upper, floret], 5).data, merge(joined, [upper, by_words], 5).data, atol=1e-5
     )
     assert join_words([lower, replace(lower, name="another")]).attr == LOWER
-    with pytest.raises(ValueError, match="but upper and lower find them by ORTH and LOWER"):
+    with pytest.raises(ValueError, match="but upper and lower look them up by ORTH and LOWER"):
         join_words([upper, floret, lower])
     unknown = replace(upper, words=[None, *UPPER[1:]])
     assert join_words([unknown, upper]).words[0] == UPPER[0]

@@ -112,7 +112,7 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
         )
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401
-        """Find the entities of docs, without setting them.
+        """Predict the entities of docs, without setting them.
 
         Returns a `Prediction`. With a beam, it returns beams, as spaCy's ner does.
 

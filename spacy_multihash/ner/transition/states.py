@@ -250,7 +250,7 @@ def _score_seen(hidden: numpy.ndarray, weights: Weights) -> numpy.ndarray:
 
 
 def find_entities(batch: Batch) -> Entities:
-    """Find the entities of a batch."""
+    """Predict the entities of a batch."""
     return Entities(*operations(batch.X).decode(_predict, *batch))
 
 
