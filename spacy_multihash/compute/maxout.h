@@ -333,23 +333,25 @@ static int back_to_weights(const Layer *l, const Docs *docs, const float *X, ptr
     }
     Term *terms = (Term *)(counts + pieces);
     float *tiles = aligned(terms + (size_t)pieces * RUN);
+    const int all = !l->relu;
     dW += (size_t)low * nP * K;
     db += low * nP;
     for (ptrdiff_t run = 0; run < N; run += RUN) {
         const int n = (int)(N - run < RUN ? N - run : RUN);
         point_to(l, docs, X, run, n, &w);
         for (int i = 0; i < n; i++) pack(w.rows[i], i, n, K, tiles);
-        for (int g = 0; g < pieces; g++) {
-            const size_t at = run * nO + low + g / nP;
-            const int is_active = l->relu ? 1 : g % nP, all = nP == 1 && !l->relu;
-            Term *term = terms + (size_t)g * RUN;
-            for (int i = 0; i < n; i++) {
+        memset(counts, 0, pieces * sizeof *counts);
+        for (int i = 0; i < n; i++) {
+            const float *row = d + (run + i) * nO + low;
+            const uint8_t *piece = which + (run + i) * nO + low;
+            for (int o = 0; o < high - low; o++) { /* no branch, which nobody could predict */
+                const int g = nP > 1 ? o * nP + piece[o] : o;
+                Term *term = terms + (size_t)g * RUN + counts[g];
                 term->row = i;
-                term->d = d[at + (size_t)i * nO];
-                term += all | (which[at + (size_t)i * nO] == is_active);
+                term->d = row[o];
+                counts[g] += all | (piece[o] != 0);
+                db[g] += row[o]; /* 0 of a ReLU that has no gradient */
             }
-            counts[g] = (int)(term - terms - (size_t)g * RUN);
-            for (int j = 0; j < counts[g]; j++) db[g] += terms[(size_t)g * RUN + j].d;
         }
         for (int k = 0; k < K; k += tile_of(K - k) * VL)
             for (int g = 0; g < pieces; g++)
