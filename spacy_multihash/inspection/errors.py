@@ -142,7 +142,7 @@ class Errors(Result):
             )
             yield Group(SUSPECT, intro, len(suspects), suspects[:limit])
         for kind, title in KINDS.items():
-            some = [each for each in self.mistakes if each.kind == kind and not each.is_suspect]
+            some = [m for m in self.mistakes if m.kind == kind and not m.is_suspect]
             if some:
                 yield Group(title, "", len(some), some[:limit])
 
@@ -275,8 +275,8 @@ def _add_sentence(mistake: Mistake, doc: Doc, matches: Sequence[Match]) -> None:
 
     mistake.words = tuple(token.text_with_ws for token in doc[first:last])
     mistake.first = first
-    mistake.gold_around = around(each.gold for each in matches)
-    mistake.predicted_around = around(each.predicted for each in matches)
+    mistake.gold_around = around(gold for _, gold, _ in matches)
+    mistake.predicted_around = around(predicted for _, _, predicted in matches)
 
 
 # The probability of an entity, the recognizer that gives it, the doc, and the entity there.

@@ -184,14 +184,14 @@ def accelerate(
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
     source, nlp = nlp, loaded(nlp)
-    kept = [part for part, keep in ((NER, keep_ner), (PARSER, keep_parser)) if keep]
-    for part in kept:
+    to_keep = [part for part, keep in ((NER, keep_ner), (PARSER, keep_parser)) if keep]
+    for part in to_keep:
         if not any(_is_spacys(pipe, part) for _, pipe in nlp.components):
-            what = part.state_type
-            raise ValueError(f"There's no {what} of spaCy's to keep. Leave keep_{what} out.")
+            kind = part.state_type
+            raise ValueError(f"There's no {kind} of spaCy's to keep. Leave keep_{kind} out.")
     if name is not None:
         package_name(name, nlp.lang)  # checks it
-    run = partial(_accelerate, nlp, kept, name)
+    run = partial(_accelerate, nlp, to_keep, name)
     if texts is None:
         done = run()
     else:
@@ -239,7 +239,9 @@ def _is_spacys(pipe: object, part: Component) -> bool:
     return isinstance(pipe, part.spacy_kind) and not isinstance(pipe, part.kind)
 
 
-def _accelerate(nlp: Language, kept: Sequence[Component], new_name: Optional[str]) -> Acceleration:
+def _accelerate(
+    nlp: Language, to_keep: Sequence[Component], new_name: Optional[str]
+) -> Acceleration:
     change, done = Change(nlp), Acceleration(nlp)
     new_config = deepcopy(change.config)
     for name, pipe in nlp.components:
@@ -257,7 +259,7 @@ def _accelerate(nlp: Language, kept: Sequence[Component], new_name: Optional[str
                 done.left.append(Unchanged(name, path, section.name, reasons[section.path]))
             elif after := _after(section):
                 done.replaced.append(Replaced(name, path, section.name, after))
-        new = _replace_component(change, done, name, pipe, config, new, kept)
+        new = _replace_component(change, done, name, pipe, config, new, to_keep)
         new_config["components"][name] = new
     if done.replaced:
         callback = new_config["nlp"].get("after_pipeline_creation")
@@ -399,13 +401,13 @@ def _replace_component(
     pipe: Any,  # noqa: ANN401 (any component)
     config: dict[str, Any],
     new: dict[str, Any],
-    kept: Sequence[Component],
+    to_keep: Sequence[Component],
 ) -> dict[str, Any]:
     """Plan to replace a recognizer, parser or attribute ruler, and return its new config."""
     part, factory = component_of(pipe), config[FACTORY_PATH]
     if part is not None and isinstance(pipe, part.kind):
         done.already.append(Unchanged(name, FACTORY_PATH, factory))
-    elif part is not None and part not in kept:
+    elif part is not None and part not in to_keep:
         if reason := why_not_replaced(pipe, config):
             done.left.append(Unchanged(name, FACTORY_PATH, factory, reason))
         else:

@@ -80,8 +80,8 @@ def compress_folder(
         for node, params in zip(message.get("nodes", ()), message.get("params", ()), strict=True):
             for name in params:
                 precision = precisions.tables if name == _TABLE else precisions.weights
-                what = f"{path.parent.relative_to(folder)}: the weights {name} of the layer "
-                _pack(params, name, precision, f"{what}'{node['name']}'", lossy)
+                layer = f"{path.parent.relative_to(folder)}: the weights {name} of the layer "
+                _pack(params, name, precision, f"{layer}'{node['name']}'", lossy)
         if message:
             with replacing_file(path) as new:
                 srsly.write_msgpack(new, message)
@@ -90,8 +90,8 @@ def compress_folder(
     ours = [name for name in tables if name.startswith(PREFIX)]  # vectors beside the vocab's own
     for name in ours:
         for key in tables[name]:
-            what = f"vocab: the vectors '{name.removeprefix(PREFIX)}'"
-            _pack(tables[name], key, precisions.vectors, what, lossy)
+            title = f"vocab: the vectors '{name.removeprefix(PREFIX)}'"
+            _pack(tables[name], key, precisions.vectors, title, lossy)
     if ours:
         with replacing_file(lookups) as new:
             srsly.write_msgpack(new, tables)
@@ -111,21 +111,21 @@ def _read_model(path: Path) -> dict[str, Any]:
 
 
 def _pack(
-    values: dict[Any, Any], name: object, precision: Precision, what: str, lossy: bool
+    values: dict[Any, Any], name: object, precision: Precision, title: str, lossy: bool
 ) -> None:
     """Pack an array of float32 in a dict, in place. Other values stay."""
     if isinstance(values[name], numpy.ndarray) and values[name].dtype == "float32":
-        with _naming(what, precision):
+        with _naming(title, precision):
             values[name] = pack_array(values[name], precision, lossy=lossy)
 
 
 @contextmanager
-def _naming(what: str, precision: Precision) -> Iterator[None]:
+def _naming(title: str, precision: Precision) -> Iterator[None]:
     """Say what can't be compressed."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{what} cannot be {precision}: {error}") from error
+        raise ValueError(f"{title} cannot be {precision}: {error}") from error
 
 
 # spaCy reads these by hashes of words, or adds their words to the strings itself.

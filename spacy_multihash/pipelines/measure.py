@@ -71,9 +71,9 @@ class Machine:
         if self.kernels != NONE:
             return ""
         if available_kernels() != [NONE]:
-            what = f"The environment variable {KERNELS} turns them off: unset it."
+            advice = f"The environment variable {KERNELS} turns them off: unset it."
         else:
-            what = (
+            advice = (
                 "The package was installed without a C compiler. Install one (on Debian and "
                 "Ubuntu: apt install gcc python3-dev), then install the package again with: python "
                 "-m pip install --force-reinstall --no-deps --no-cache-dir PACKAGE. To check: "
@@ -81,7 +81,7 @@ class Machine:
             )
         return (
             "Without compiled kernels, batches of en_core_web_md are only about 1.2 times as fast, "
-            f"and single texts no faster (0.96). {what}"
+            f"and single texts no faster (0.96). {advice}"
         )
 
 

@@ -51,9 +51,9 @@ def mark(meta: dict[str, Any], done: str, name: Optional[str], note: str) -> Non
     former = meta["name"].removesuffix(f"_{suffix}")
     title = f"{meta['lang']}_{former} {meta['version']}"
     note = f"This is {title}, {done} by {PACKAGE} {get_package_version(PACKAGE)}{note}"
-    for each in [meta] if original is None else [meta, original]:
-        earlier = [text for text in _paragraphs(each) if f", {done} by {PACKAGE}" not in text]
-        each["notes"] = "\n\n".join([*earlier, note])
+    for noted in [meta] if original is None else [meta, original]:
+        earlier = [text for text in _paragraphs(noted) if f", {done} by {PACKAGE}" not in text]
+        noted["notes"] = "\n\n".join([*earlier, note])
     if original is not None:
         original["name"] = f"{original['name'].removesuffix(f'_{suffix}')}_{suffix}"
     meta["name"] = f"{former}_{suffix}" if name is None else package_name(name, meta["lang"])

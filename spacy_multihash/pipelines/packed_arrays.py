@@ -27,8 +27,8 @@ def pack_array(X: numpy.ndarray, precision: Precision, *, lossy: bool) -> Any:  
     """
     if precision == "float32":
         return X
-    found = quantize(X, precision) if lossy else quantize_exactly(X, precision)
-    return X if found is None else {CODES: found.codes, SCALES: found.scales}
+    packed = quantize(X, precision) if lossy else quantize_exactly(X, precision)
+    return X if packed is None else {CODES: packed.codes, SCALES: packed.scales}
 
 
 def decode(value: dict[Any, Any], chain: Optional[Callable[[dict[Any, Any]], Any]] = None) -> Any:  # noqa: ANN401 (what a map stands for)

@@ -159,13 +159,6 @@ def test_patterns_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lemmas(nlp, "Dog a dog") == ["dog", "", "hound"]
 
 
-def test_rules_that_change_lexemes_are_left_to_spacy() -> None:
-    nlp, ruler = make(rule([{"LOWER": "a"}], {"SHAPE": "S", "LEMMA": "b"}))
-    assert lemmas(nlp, "a") == ["b"]
-    assert ruler._index is None
-    assert nlp.vocab["a"].shape_ == "S"
-
-
 def test_patterns_that_cannot_be_looked_up_join_the_others() -> None:
     Token.set_extension("is_pet", getter=lambda token: token.lower_ == "cat", force=True)
     pet = rule([{"_": {"is_pet": True}}], {"LEMMA": "pet"})

@@ -9,7 +9,7 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.pipeline import AttributeRuler, DependencyParser, EntityRecognizer
-from thinc.api import Model, chain, noop
+from thinc.api import Model, NumpyOps, chain, noop
 
 from spacy_multihash import (
     Acceleration,
@@ -18,6 +18,7 @@ from spacy_multihash import (
     IndexedAttributeRuler,
     accelerate,
 )
+from spacy_multihash.compute.ops import KernelOps, use_kernel_ops
 from tests.helpers.spacy_pipelines import (
     CNN,
     LISTENER,
@@ -208,6 +209,23 @@ def test_listeners_and_the_analysis_of_pipes_know_the_new_component() -> None:
     nlp.replace_listeners("tok2vec", "ner", ["model.tok2vec"])
     assert tok2vec.listening_components == ["tagger"]
     assert predictions(nlp) == expected
+
+
+@pytest.mark.usefixtures("each_kernels")
+@pytest.mark.parametrize(
+    "settings", [{}, {"maxout_pieces": 1}, {"use_upper": False}, {"hidden_width": 13}]
+)
+def test_spacys_parser_predicts_the_same_with_our_products(settings: Settings) -> None:
+    model = {f"model_{name}": value for name, value in settings.items()}
+    nlp = drawn({"it": component("parser", **model)})
+    expected = predictions(nlp)
+    use_kernel_ops(pipe(nlp, "it").model)
+    assert predictions(nlp) == expected
+    rng = numpy.random.default_rng(0)
+    table = rng.normal(size=(7, 5)).astype("float32")
+    rows = rng.integers(0, 7, size=(9, 3)).astype("int32")
+    sums = (ops.gather_add(table, rows) for ops in (KernelOps(), NumpyOps()))  # C calls it, too
+    numpy.testing.assert_array_equal(*sums)
 
 
 # What is left
