@@ -1,5 +1,6 @@
 """What commands check before they work."""
 
+import errno
 import os
 from contextlib import nullcontext
 from pathlib import Path
@@ -85,6 +86,20 @@ def test_a_pipe_is_written_to_without_force(tmp_path: Path) -> None:
     check_file_output(tmp_path / "pipe", "--output", force=False)
 
 
+def test_mount_points_and_disks_that_take_nothing_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**settings: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", f"{tmp_path}/.out.x")
+
+    monkeypatch.setattr("spacy_multihash.common.files.TemporaryDirectory", fail)
+    with pytest.raises(OSError, match="Read-only file system: '.*/out'"):
+        check_file_output(tmp_path / "out", "--output", force=False)
+    monkeypatch.setattr(os.path, "ismount", lambda path: True)
+    with pytest.raises(OSError, match="a mount point can't be replaced"):
+        check_folder_output(tmp_path / "out", force=False)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -92,6 +107,7 @@ def test_a_pipe_is_written_to_without_force(tmp_path: Path) -> None:
         ["corpus-stats", "in.spacy", "--output", "in.spacy"],
         ["evaluate", "x", "in.spacy", "--train", "y", "--output", "in.spacy"],
         ["init-tables", "in.spacy", "in.spacy"],
+        ["inspect-tables", "x", "--data", "in.spacy", "--output", "in.spacy"],
         ["init-config", "ner", "in.spacy", "-l", "xx", "--train", "in.spacy", "--dev", "in.spacy"],
         ["show", "x", "--file", "in.spacy", "--output", "in.spacy"],
     ],

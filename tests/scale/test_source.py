@@ -4,7 +4,7 @@ import pickle
 import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import pytest
@@ -21,7 +21,12 @@ def read(place: str) -> str:
 
 
 def blank(place: str) -> Language:
-    return spacy.blank("en")
+    """Make a pipeline with many strings of its own, which refers to itself, as some do."""
+    nlp: Any = spacy.blank("en")
+    for i in range(200):
+        nlp.vocab.strings.add(f"own{i}")
+    nlp.itself = nlp
+    return nlp
 
 
 def elsewhere(source: Source[LoadedT]) -> Source[LoadedT]:
