@@ -49,6 +49,8 @@ NgramLayer = Model[list[DocLike], Ragged]
 DocsLayer = Model[list[DocLike], Ragged]
 # Docs -> a vector for each token, (len(doc), W) float32: tok2vec, in spaCy's words.
 DocsEncoder = Model[list[DocLike], list[Floats2d]]
+# The vectors of docs, (len(doc), nI) float32 -> vectors in context, (len(doc), nO) float32.
+EncoderModel = Model[list[Floats2d], list[Floats2d]]
 # Docs with N tokens in all -> scores of tags (P, N, nO) float32, after each of P passes.
 TokenTagger = Model[list[DocLike], Floats3d]
 # Settings of tagger_ner: from scores to tags.

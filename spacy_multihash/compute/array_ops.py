@@ -1,27 +1,150 @@
-"""Operations in plain array code, which runs with numpy and with CuPy.
+"""Operations: what they take, and their array code, which runs with numpy and with CuPy.
 
-The compiled methods of `KernelOps` and the launches of `GpuOps` (ops.py) replace them where there
-are any, and are tested against them.
+`ArrayOps` declares each operation: its types, its docs and what it computes. `KernelOps` (ops.py)
+and `GpuOps` (gpu.py) replace some by compiled code, and the tests compare them.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Optional, cast
+from typing import Any, NamedTuple, Optional
 
 import numpy
-from thinc.api import Ops, Optimizer
-from thinc.types import FloatsXd
+from thinc.api import Ops
 
 from ..common.checks import OutOfRange
 from ..common.types import Array
-from .bags import Bags, BagSymbols, ColumnTable
 from .hashing import MAX_HASHES, Hashing, group_seeds, hash_ngrams_of_order, hashing_of
-from .maxout import Cache, Docs, Gradients, Layer, centre_of, docs_between, reads_of, windows_of
 from .viterbi import best_tags
 
 
-def on_cpu(ops: Ops) -> bool:
-    """Return whether all arrays are on the CPU."""
-    return ops.device_type == "cpu"
+class Bags(NamedTuple):
+    """The rows of the symbols of U tokens: for each token, rows of a table that are summed.
+
+    rows (M, K) int32: The rows of each symbol, token by token. The table must have these rows.
+    weights (M, K) float32: Factors of the rows, or None.
+    ends (U,) int64, on the CPU: Where the symbols of each token end. None: each token has one.
+    mean (bool): Whether sums are divided by the number of symbols.
+    """
+
+    rows: Array
+    weights: Optional[Array] = None
+    ends: Optional[numpy.ndarray] = None
+    mean: bool = False
+
+    @property
+    def num_tokens(self) -> int:
+        """The number of tokens, U."""
+        return len(self.rows if self.ends is None else self.ends)
+
+
+# Symbols (M,) uint64 and the ends (U,) int64 of those of each token, on the CPU.
+BagSymbols = tuple[numpy.ndarray, numpy.ndarray]
+
+
+class ColumnTable(NamedTuple):
+    """The table of a column of tokens, and how symbols become its rows: looked up, or hashed.
+
+    table (nV, W) float32.
+    keys (V,) uint64, row_of (V,) int32: Symbols in ascending order, and the row of each; others
+        have row 0. None if symbols are hashed.
+    hashing: The number of rows, of hash functions, and the seed; or None.
+    importance (rows, K) float32: Factors of the K rows of a symbol, in a row by hashing; or None.
+    importance_hashing: The number of its rows, and the seed.
+    is_appended (bool): Whether the sum of the factors is a part of a token's vector, the last.
+    is_bag (bool): Whether a token may have any number of symbols.
+    mean (bool): Whether sums are divided by it.
+    """
+
+    table: Array
+    keys: Optional[Array] = None
+    row_of: Optional[Array] = None
+    hashing: Optional[tuple[int, int, int]] = None
+    importance: Optional[Array] = None
+    importance_hashing: tuple[int, int] = (1, 0)
+    is_appended: bool = False
+    is_bag: bool = False
+    mean: bool = False
+
+
+class Layer(NamedTuple):
+    """A layer of maxout over windows of S = 2 * window + 1 rows, with layer normalization.
+
+        sums  =  W_p window(X)_i + b_p, for each piece p
+        Y_i   =  norm(max_p sums) * G + beta, times a mask of dropout, plus X_i
+
+    Each of the steps after the sums is optional.
+
+    W (nO, nP, S * nI), b (nO, nP): The linear functions.
+    G, beta (nO,): Gain and shift of layer normalization, or None for none.
+    dilation: The distance of neighbours in a window.
+    relu: Whether Y is 0 where the sum of a single piece is negative.
+    residual: Whether X is added.
+    name: The layer's, for messages.
+    """
+
+    W: Array
+    b: Array
+    G: Optional[Array] = None
+    beta: Optional[Array] = None
+    window: int = 0
+    dilation: int = 1
+    relu: bool = False
+    residual: bool = False
+    name: str = "maxout"
+
+
+class Docs(NamedTuple):
+    """The rows of D docs, one after the other, before and after a layer.
+
+    lengths (D,) int64: The numbers of tokens, on the host.
+    before, after: How many rows of padding there are on each side of a doc.
+    pad: Whether the first row of all stands for the padding beyond these rows. Otherwise windows
+        read zeros there.
+    """
+
+    lengths: numpy.ndarray
+    before: int = 0
+    after: int = 0
+    pad: bool = False
+
+    @property
+    def rows(self) -> int:
+        """The number of rows after the layer, M."""
+        return self.pad + int(self.lengths.sum()) + 2 * self.after * len(self.lengths)
+
+
+class Cache(NamedTuple):
+    """What the backward pass needs of M rows.
+
+    which (M, nO) uint8: The piece that was the largest, the first of equals. With `relu`, 1 where
+        the sum is positive.
+    Xhat (M, nO), scale (M,): The normalized rows, and 1 / standard deviation; None without a norm.
+    """
+
+    which: Array
+    Xhat: Optional[Array]
+    scale: Optional[Array]
+
+
+# The gradients of a layer's W, b, G and beta, to add to in place.
+Gradients = tuple[Array, Array, Optional[Array], Optional[Array]]
+
+
+def docs_between(layers: Sequence[Layer], lengths: numpy.ndarray, *, pad: bool) -> list[Docs]:
+    """List the rows before and after each layer of an encoder.
+
+    spacy.MaxoutWindowEncoder.v2 puts depth * window rows of zeros around each doc, and computes all
+    of them in all layers. They don't stay zero, but most of them are equal or unused: after layer
+    l, a row further than l * window from the doc has seen nothing of it, and nothing reads a row
+    further than (depth - l) * window. So one row replaces equal rows, and unused rows are left out.
+
+    lengths (D,) int64: The numbers of tokens of the docs.
+    pad (bool): Whether docs have padding around them as in spaCy's encoder, instead of zeros.
+    """
+    if not pad:
+        return [Docs(lengths)] * len(layers)
+    depth, window = len(layers), layers[0].window
+    around = [window * min(layer, depth - layer) for layer in range(depth + 1)]
+    return [Docs(lengths, around[i], around[i + 1], pad=True) for i in range(depth)]
 
 
 def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
@@ -31,7 +154,7 @@ def for_kernel(ops: Ops, X: Array, dtype: str) -> Array:
     """
     if isinstance(X, numpy.ndarray) and X.dtype == dtype and X.flags.carray:
         return X
-    if on_cpu(ops):
+    if ops.xp is numpy:
         return numpy.require(X, dtype, ["C", "W", "A"])
     contiguous: Any = ops.as_contig
     return contiguous(X, dtype=dtype)  # CuPy has no read-only arrays
@@ -43,6 +166,35 @@ def for_sums(ops: Ops, X: Array) -> Array:
         if X.strides[1] == 4 and X.strides[0] >= 0:
             return X  # columns of a larger array, too
     return for_kernel(ops, X, "float32")
+
+
+def join_docs(ops: Ops, arrays: Sequence[Array], width: int) -> tuple[Array, numpy.ndarray]:
+    """Concatenate the arrays of docs: (N, width) float32 contiguous.
+
+    Also returns the lengths of non-empty docs, (D,) int64 on the host. Raises ValueError if the
+    arrays have another width.
+    """
+    lengths = numpy.array([len(array) for array in arrays if len(array)], dtype="int64")
+    if len(arrays) == 0:
+        return ops.alloc2f(0, width), lengths
+    joined = arrays[0] if len(arrays) == 1 else ops.xp.concatenate(arrays)
+    if joined.shape[1] != width:
+        raise ValueError(
+            f"The encoder takes vectors of tokens of width {width}, got {joined.shape[1]}. Build "
+            "it with the width of the layers around it."
+        )
+    return for_kernel(ops, joined, "float32"), lengths
+
+
+def split_docs(rows: Array, lengths: Sequence[int]) -> list[Any]:
+    """View the rows of each doc, as thinc's `unflatten` does, without its copies."""
+    if len(lengths) == 1:
+        return [rows]
+    docs, end = [], 0
+    for length in lengths:
+        start, end = end, end + length
+        docs.append(rows[start:end])
+    return docs
 
 
 class ArrayOps(Ops):
@@ -58,15 +210,20 @@ class ArrayOps(Ops):
 
     def hash_rows(self, ids: Array, nV: int, num_hashes: int, seed: int) -> Array:
         """Hash ids (M,) uint64 to rows (M, num_hashes) int32 of a table of nV rows."""
+        ids = for_kernel(self, ids, "uint64")
         groups = [self.hash(ids, of_group) for of_group in group_seeds(seed, num_hashes)]
         words = self.xp.hstack(groups)[:, :num_hashes] % self.xp.uint32(nV)
         return words.view("int32")  # rows are below 2**31
 
     def look_up(self, ids: Array, keys: Array, row_of: Array) -> Array:
-        """Find the rows (M,) int32 of ids (M,) uint64 among ascending keys (V,), 0 for none."""
-        at = self.xp.searchsorted(keys, ids)
-        at[at == len(keys)] = 0  # past the last key: any key differs
-        return self.xp.where(keys[at] == ids, row_of[at], self.xp.int32(0))
+        """Find the rows (M,) int32 of ids (M,) uint64 among ascending keys (V,), 0 for none.
+
+        Ids of other integers are cast: numpy would compare them with the keys as floats.
+        """
+        ids = for_kernel(self, ids, "uint64")
+        place = self.xp.searchsorted(keys, ids)
+        place[place == len(keys)] = 0  # past the last key: any key differs
+        return self.xp.where(keys[place] == ids, row_of[place], self.xp.int32(0))
 
     def hash_ngrams(
         self, ids: Array, lengths: numpy.ndarray, orders: Sequence[int]
@@ -75,24 +232,22 @@ class ArrayOps(Ops):
 
         An n-gram of order 1 has the id of its token. For n >= 2 its id is the first 64 bits of
         MurmurHash3 x64 128-bit, with seed 0, of the 8 * n bytes of its tokens' ids, little-endian.
-        No string is ever built. The seed is the same for all models, so that one dictionary of
-        n-grams serves them all; the seeds of hash_rows differ.
+        The seed is the same for all models, so that one dictionary of n-grams serves them all; the
+        seeds of hash_rows differ.
 
         ids (N,) uint64 of all tokens, lengths (B,) int32 of the docs, in the memory of the CPU
-        -> n-gram ids (M,) uint64, and the number of n-grams of each doc (B,) int32, in the memory
-        of the CPU. The ids are ordered by doc, first token and order, so that a run of them is a
-        stretch of text.
+        -> n-gram ids (M,) uint64, ordered by doc, first token and order, and the number of n-grams
+        of each doc (B,) int32, in the memory of the CPU.
 
         orders (Sequence[int]): Numbers of tokens of the n-grams, ascending.
         """
-        of_orders = numpy.array(orders, dtype="int32")
         left = numpy.repeat(lengths.cumsum(), lengths) - numpy.arange(len(ids))  # to the doc's end
-        fits = self.xp.asarray(left[:, None] >= of_orders)  # (N, number of orders)
+        fits = self.xp.asarray(left[:, None] >= numpy.array(orders))  # (N, number of orders)
         hashed = self.xp.zeros(fits.shape, dtype="uint64")
         for column, order in zip(hashed.T, orders, strict=True):
             ngrams = ids if order == 1 else hash_ngrams_of_order(self.xp, ids, order)
             column[: len(ngrams)] = ngrams
-        return hashed[fits], count_ngrams(lengths, of_orders)
+        return hashed[fits], count_ngrams(lengths, orders)
 
     def distinct_rows(self, ids: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Group equal rows: ids (N, C) uint64 -> first of each group (U,), groups of rows (N,)."""
@@ -106,29 +261,21 @@ class ArrayOps(Ops):
         """Raise IndexError for a row outside of a table; kernels check while they read."""
         if not rows.size:
             return
-        asked = int(rows.view("uint32").max())  # negative rows are large: a single pass
-        asked -= 2**32 * (asked >= 2**31)
-        if not 0 <= asked < nV:
+        row = int(rows.view("uint32").max())  # negative rows are large: a single pass
+        row -= 2**32 * (row >= 2**31)
+        if not 0 <= row < nV:
             raise OutOfRange(
-                f"Layer '{layer}' has {nV} rows (0 to {nV - 1}), but was asked for row {asked}. "
-                "The layer before it maps to more rows than the table has: build both with the "
-                "same number of rows."
+                f"Layer '{layer}' has {nV} rows (0 to {nV - 1}), but was asked for row {row}. The "
+                "layer before it maps to more rows than the table has: build both with the same "
+                "number of rows."
             )
 
-    def gather_sum(self, E: Array, bags: Bags) -> Array:
-        """Sum the rows of each token: E (nV, W) float32 -> vectors (U, W) float32."""
-        of_symbols: Array = self.alloc2f(len(bags.rows), E.shape[1])
-        for k, rows in enumerate(bags.rows.T):
-            of_symbols += E[rows] if bags.weights is None else E[rows] * bags.weights[:, k : k + 1]
-        if bags.ends is None:
-            return of_symbols
-        sums: Array = self.alloc2f(bags.num_tokens, E.shape[1])
-        self.scatter_add(sums, self._owners(bags), of_symbols)
-        return sums * self._shares(bags)
-
     def sum_columns(self, tables: Sequence[Array], bags: Sequence[Bags]) -> Array:
-        """Sum the rows of U tokens in each column, side by side -> (U, the tables' width)."""
-        sums = [self.gather_sum(*of_column) for of_column in zip(tables, bags, strict=True)]
+        """Sum the rows of U tokens in each column, side by side.
+
+        tables: An array (nV, W) float32 for each of the bags -> vectors (U, sum of W) float32.
+        """
+        sums = [self._gather_sum(*column) for column in zip(tables, bags, strict=True)]
         return sums[0] if len(sums) == 1 else self.xp.hstack(sums)
 
     def scatter_sum(self, dE: Array, bags: Bags, d_vectors: Array) -> None:
@@ -145,8 +292,8 @@ class ArrayOps(Ops):
 
     def gather_dot(self, E: Array, bags: Bags, d_vectors: Array) -> Array:
         """Compute the gradient of the weights (M, K) from the gradient of the vectors (U, W)."""
-        d_weights: Array = self.alloc2f(*bags.rows.shape)
         d_symbols = self._of_symbols(bags, d_vectors)
+        d_weights: Array = self.alloc2f(*bags.rows.shape)
         for k, rows in enumerate(bags.rows.T):
             d_weights[:, k] = self.xp.einsum("nd,nd->n", E[rows], d_symbols)
         return d_weights
@@ -159,40 +306,48 @@ class ArrayOps(Ops):
         ids (U, A) uint64 contiguous, tables A arrays (nV, W) float32 -> vectors (U, A * W) float32;
         and for the backward pass, rows (U, A, 16) int32.
         """
-        vectors, rows = [], self.xp.zeros((*ids.shape, MAX_HASHES), dtype="int32")
-        for a, (E, (nV, K, seed)) in enumerate(zip(tables, hashing.columns, strict=True)):
-            of_column = self.hash_rows(self.xp.ascontiguousarray(ids[:, a]), nV, K, seed)
-            vectors.append(self.gather_sum(E, Bags(of_column)))
-            rows[:, a, :K] = of_column
-        return self.xp.hstack(vectors), rows
+        rows, bags = self.xp.zeros((*ids.shape, MAX_HASHES), dtype="int32"), []
+        for a, (nV, K, seed) in enumerate(hashing.columns):
+            rows[:, a, :K] = self.hash_rows(ids[:, a], nV, K, seed)
+            bags.append(Bags(rows[:, a, :K]))
+        return self.sum_columns(tables, bags), rows
 
     def backprop_hash_embed(
         self, gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
     ) -> None:
         """Add the gradient of each vector to the gradients of its rows.
 
-        rows (U, A, 16) int32, d_vectors (U, A * W) float32 -> gradients, A arrays (nV, W).
+        rows (U, A, 16) int32, d_vectors (U, A * W) float32 -> gradients, A arrays (nV, W). On a
+        GPU, the order of additions to a row varies, and so do its last bits.
         """
         W = gradients[0].shape[1]
         for a, (dE, (_, K, _)) in enumerate(zip(gradients, hashing.columns, strict=True)):
             self.scatter_sum(dE, Bags(rows[:, a, :K]), d_vectors[:, a * W : (a + 1) * W])
 
+    def _gather_sum(self, E: Array, bags: Bags) -> Array:
+        of_symbols: Array = self.alloc2f(len(bags.rows), E.shape[1])
+        for k, rows in enumerate(bags.rows.T):
+            of_symbols += E[rows] if bags.weights is None else E[rows] * bags.weights[:, k : k + 1]
+        if bags.ends is None:
+            return of_symbols
+        owners, shares = self._owners(bags)
+        sums: Array = self.alloc2f(bags.num_tokens, E.shape[1])
+        self.scatter_add(sums, owners, of_symbols)
+        return sums * shares
+
     def _of_symbols(self, bags: Bags, d_vectors: Array) -> Array:
-        """Return the gradient of each value's vector, that of its token: (M, W)."""
+        """Return the gradient of each symbol's vector, that of its token: (M, W)."""
         if bags.ends is None:
             return d_vectors
-        return (d_vectors * self._shares(bags))[self._owners(bags)]
+        owners, shares = self._owners(bags)
+        return (d_vectors * shares)[owners]
 
-    def _owners(self, bags: Bags) -> Array:
-        """Return the token of each value, (M,) int32."""
-        lengths: Array = bags.lengths()
-        return self.asarray1i(numpy.repeat(numpy.arange(len(lengths)), lengths))  # type: ignore[arg-type]
-
-    def _shares(self, bags: Bags) -> Array:
-        """Return 1 / length for mean pooling, 1 for sums: (U, 1) float32."""
-        lengths = bags.lengths().clip(1) if bags.mean else numpy.ones(bags.num_tokens)
-        shares: Array = (1 / lengths)[:, None]
-        return self.asarray(shares, dtype="float32")
+    def _owners(self, bags: Bags) -> tuple[Array, Array]:
+        """Return the token of each symbol, (M,) int32; and 1 / length, or 1 for sums, (U, 1)."""
+        lengths: Array = numpy.diff(bags.ends, prepend=0)  # type: ignore[type-var]
+        owners: Array = numpy.repeat(numpy.arange(len(lengths)), lengths)
+        shares: Array = 1 / (lengths.clip(1) if bags.mean else numpy.ones(len(lengths)))[:, None]
+        return self.asarray1i(owners), self.asarray(shares, dtype="float32")
 
     # Layers of several steps, in prediction
 
@@ -215,36 +370,30 @@ class ArrayOps(Ops):
         given (U, W) float32: More vectors, on the device.
         """
         columns, layer = mixer
-        if bags or given is not None:
-            return self._mix(self._columns(ids, columns, bags, given), layer)
-        first, unique_of = self.distinct_rows(ids)
-        mixed = self._mix(self._columns(ids[first], columns), layer)
-        return mixed[self.xp.asarray(unique_of)]
+        unique_of = None
+        if not bags and given is None:
+            first, unique_of = self.distinct_rows(ids)
+            ids = ids[first]
+        vectors = self._columns(self.xp.asarray(ids, dtype="uint64"), columns, bags)
+        if given is not None:
+            vectors = self.xp.hstack([vectors, given])
+        mixed, _ = self.window_maxout(vectors, layer, Docs(numpy.array([len(vectors)])))
+        return mixed if unique_of is None else mixed[self.xp.asarray(unique_of)]
 
     def _columns(
-        self,
-        ids: numpy.ndarray,
-        columns: Sequence[ColumnTable],
-        bags: Sequence[BagSymbols] = (),
-        given: Optional[Array] = None,
+        self, ids: Array, columns: Sequence[ColumnTable], bags: Sequence[BagSymbols]
     ) -> Array:
-        """Put the vectors of all columns, and given vectors, side by side."""
-        hashings = tuple(column.hashing for column in columns)
+        """Put the vectors of all columns side by side."""
         tables = [column.table for column in columns]
+        hashings = tuple(column.hashing for column in columns if column.hashing is not None)
         is_plain = not any(column.is_bag or column.importance is not None for column in columns)
-        if is_plain and None not in hashings and len({E.shape[1] for E in tables}) == 1:
-            on_device = self.xp.asarray(ids, dtype="uint64")
-            vectors = [self.hash_embed(on_device, tables, hashing_of(cast(Any, hashings)))[0]]
-        else:
-            singles, others = iter(ids.T), iter(bags)
-            sums: list[tuple[Array, Bags]] = []
-            for column in columns:
-                symbols, ends = next(others) if column.is_bag else (next(singles), None)
-                found = self.xp.asarray(numpy.ascontiguousarray(symbols), dtype="uint64")
-                sums += self._sums_of(column, found, ends)
-            vectors = [self.gather_sum(*of) for of in sums]
-        vectors += [] if given is None else [given]
-        return vectors[0] if len(vectors) == 1 else self.xp.hstack(vectors)
+        if is_plain and len(hashings) == len(columns) and len({E.shape[1] for E in tables}) == 1:
+            return self.hash_embed(ids, tables, hashing_of(hashings))[0]
+        singles, others, sums = iter(ids.T), iter(bags), []
+        for column in columns:
+            symbols, ends = next(others) if column.is_bag else (next(singles), None)
+            sums += self._sums_of(column, self.xp.asarray(symbols), ends)
+        return self.sum_columns(*zip(*sums, strict=True))
 
     def _sums_of(
         self, column: ColumnTable, symbols: Array, ends: Optional[numpy.ndarray]
@@ -284,10 +433,7 @@ class ArrayOps(Ops):
             X, _ = self.window_maxout(X, layer, docs)
         return X[1:] if pad else X
 
-    def _mix(self, vectors: Array, layer: Layer) -> Array:
-        return self.window_maxout(vectors, layer, Docs(numpy.array([len(vectors)])))[0]
-
-    # Maxout over windows: the formula is in maxout.py
+    # Maxout over windows
 
     def window_maxout(
         self,
@@ -302,12 +448,12 @@ class ArrayOps(Ops):
 
         mask (Optional[Array]): Of dropout, (M, nO).
         """
-        windows = windows_of(self.xp, X, reads_of(docs, layer))
+        windows = self._windows(X, _reads_of(docs, layer))
         Y, cache = self._largest(windows, layer)
         if mask is not None:
             Y *= mask
         if layer.residual:
-            Y += centre_of(windows, X.shape[1])
+            Y += _centre_of(windows, X.shape[1])
         return Y, cache if is_train else None
 
     def backprop_window_maxout(
@@ -321,7 +467,7 @@ class ArrayOps(Ops):
         *,
         mask: Optional[Array] = None,
     ) -> Array:
-        """Compute dX (N, nI) from dY (M, nO) float32 contiguous. Adds to the gradients of `params`.
+        """Compute dX (N, nI) from dY (M, nO) float32 contiguous. Adds to the gradients.
 
         Sums over rows are taken in an order that doesn't depend on threads.
         """
@@ -331,18 +477,26 @@ class ArrayOps(Ops):
             dG += (d_inner * cache.Xhat).sum(axis=0)
             dbeta += d_inner.sum(axis=0)
         d_sums = self._backprop_largest(d_inner, layer, cache)
-        reads = reads_of(docs, layer)
-        dW += (d_sums.T @ windows_of(self.xp, X, reads)).reshape(dW.shape)
+        reads = _reads_of(docs, layer)
+        dW += (d_sums.T @ self._windows(X, reads)).reshape(dW.shape)
         db += d_sums.sum(axis=0).reshape(db.shape)
         d_windows = d_sums @ layer.W.reshape(d_sums.shape[1], -1)
         if layer.residual:
-            centre_of(d_windows, X.shape[1])[:] += dY
+            _centre_of(d_windows, X.shape[1])[:] += dY
         if layer.window == 0:
             return d_windows
         dX = self.xp.zeros((len(X) + 1, X.shape[1]), dtype="float32")
         rows = self.xp.asarray((reads % len(dX)).ravel(), dtype="int32")
         self.scatter_add(dX, rows, d_windows.reshape(len(rows), X.shape[1]))
         return dX[:-1]
+
+    def _windows(self, X: Array, reads: numpy.ndarray) -> Array:
+        """Put the rows of each window side by side: (N, nI) -> (M, S * nI)."""
+        if reads.shape[1] == 1:
+            return X
+        if (reads < 0).any():
+            X = self.xp.concatenate([X, self.alloc2f(1, X.shape[1])])
+        return X[self.xp.asarray(reads)].reshape(len(reads), reads.shape[1] * X.shape[1])
 
     def _largest(self, windows: Array, layer: Layer) -> tuple[Array, Cache]:
         """Compute the normalized largest pieces: windows (M, S * nI) -> (M, nO)."""
@@ -372,6 +526,22 @@ class ArrayOps(Ops):
         pieces = self.xp.arange(nP)
         is_largest = self.xp.ones((1, 1, 1), bool) if nP == 1 else which[:, :, None] == pieces
         return (d[:, :, None] * is_largest).reshape(len(d), nO * nP)
+
+    def draw_mask(self, shape: tuple[int, int], rate: float) -> Optional[Array]:
+        """Draw a mask of dropout, of 0 and 1 / (1 - rate); None if rate is 0.
+
+        On the CPU, it's drawn from numpy's random state, and 16 random bits decide on an entry,
+        where thinc takes 53, in a third of the time. So the rate is rounded to 1 / 65536.
+        """
+        if rate <= 0:
+            return None
+        if self.xp is not numpy:
+            return self.get_dropout_mask(shape, rate)
+        seed = numpy.random.randint(2**32, size=1, dtype="uint64")
+        generator = numpy.random.Generator(numpy.random.SFC64(int(seed[0])))
+        dropped = min(round(rate * 2**16), 2**16)  # of 2**16
+        scale = numpy.float32(2**16 / max(2**16 - dropped, 1))
+        return (generator.integers(2**16, size=shape, dtype="uint16") >= dropped) * scale
 
     # Decoders
 
@@ -408,11 +578,11 @@ class ArrayOps(Ops):
         self,
         scores: numpy.ndarray,
         transitions: Optional[numpy.ndarray],
-        known: numpy.ndarray,
+        constraints: numpy.ndarray,
         lengths: numpy.ndarray,
     ) -> numpy.ndarray:
         """Find the best tags (N,) int64 of all sequences: see `viterbi.best_tags`."""
-        return best_tags(scores, transitions, known, lengths)
+        return best_tags(scores, transitions, constraints, lengths)
 
     def parser(self, weights: object, actions: object) -> Any:  # noqa: ANN401
         """Prepare the weights and actions of spaCy's parser.
@@ -448,21 +618,27 @@ class ArrayOps(Ops):
         """
         return array_code(*batch)
 
-    # Training
 
-    def adam_step(
-        self,
-        optimizer: Any,  # noqa: ANN401 (compute/adam.py's Adam)
-        key: tuple[int, str],
-        weights: FloatsXd,
-        gradient: FloatsXd,
-        lr_scale: float,
-    ) -> tuple[FloatsXd, FloatsXd]:
-        """Take a step of Adam in place, set the gradient to 0, and return both."""
-        optimizer.moving.pop(key, None)
-        return Optimizer.__call__(optimizer, key, weights, gradient, lr_scale=lr_scale)
-
-
-def count_ngrams(lengths: numpy.ndarray, orders: numpy.ndarray) -> numpy.ndarray:
+def count_ngrams(lengths: numpy.ndarray, orders: Sequence[int]) -> numpy.ndarray:
     """Count the n-grams of each doc, (B,) int32."""
-    return (lengths[:, None] - orders + 1).clip(0).sum(axis=1).astype("int32")
+    return (lengths[:, None] - numpy.array(orders) + 1).clip(0).sum(axis=1).astype("int32")
+
+
+def _reads_of(docs: Docs, layer: Layer) -> numpy.ndarray:
+    """Find the rows that the window of each row reads, (M, S) int64; -1 stands for zeros."""
+    lengths, sizes = docs.lengths + 2 * docs.before, docs.lengths + 2 * docs.after
+    doc = numpy.repeat(numpy.arange(len(sizes)), sizes)
+    place = numpy.arange(len(doc)) - numpy.repeat(sizes.cumsum() - sizes, sizes)
+    offsets = layer.dilation * numpy.arange(-layer.window, layer.window + 1)
+    reads = (place - docs.after + docs.before)[:, None] + offsets
+    beyond = (reads < 0) | (reads >= lengths[doc][:, None])
+    reads += docs.pad + (lengths.cumsum() - lengths)[doc][:, None]
+    reads[beyond] = 0 if docs.pad else -1
+    first = numpy.zeros((int(docs.pad), len(offsets)), dtype="int64")
+    return numpy.concatenate([first, reads])
+
+
+def _centre_of(windows: Array, nI: int) -> Array:
+    """View the row in the centre of each window: (M, S * nI) -> (M, nI)."""
+    start = windows.shape[1] // nI // 2 * nI
+    return windows[:, start : start + nI]

@@ -25,7 +25,7 @@ def use_kernels(name: str) -> str:
 
     Raises ValueError for kernels that the machine does not have.
     """
-    global _chosen
+    global chosen
     if name not in available_kernels():
         raise ValueError(
             f'This machine has no kernels "{name}". Choose one of: '
@@ -33,13 +33,13 @@ def use_kernels(name: str) -> str:
         )
     if kernels is not None and name != NONE:
         kernels.use(name)
-    former, _chosen = _chosen, name
+    former, chosen = chosen, name
     return former
 
 
 def chosen_kernels() -> str:
     """Return the name of the kernels that compute, "none" for array code."""
-    return _chosen
+    return chosen
 
 
 def available_kernels() -> list[str]:
@@ -47,5 +47,5 @@ def available_kernels() -> list[str]:
     return [*(kernels.available() if kernels is not None else ()), NONE]
 
 
-_chosen = NONE
+chosen = NONE
 use_kernels(os.environ.get(VARIABLE) or (NONE if kernels is None else kernels.best()))

@@ -1,97 +1,66 @@
-"""The kernels of `gpu.cu`, each with a function that launches it once a call.
+"""Operations on a GPU: array code with CuPy, and kernels of `gpu.cu`, each launched once a call.
 
-No other module knows the names and arguments of the kernels.
+No other module knows the names and arguments of the kernels. Types and docs of the operations are
+those of `ArrayOps`.
 """
 
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import numpy
-from thinc.api import get_array_module
+from thinc.api import CupyOps, get_array_module
 
 from ..common.types import Array
-from .hashing import MAX_HASHES, Hashing
+from .array_ops import ArrayOps, Cache
+from .hashing import MAX_HASHES
 
 _SOURCE = Path(__file__).with_name("gpu.cu")
 _THREADS = 128  # of a CUDA block
 
 
-def hash_embed(ids: Array, tables: Sequence[Array], hashing: Hashing) -> tuple[Array, Array]:
-    """Hash the ids of all columns, and add up their rows, in one launch."""
-    xp = get_array_module(ids)
-    (U, A), W = ids.shape, tables[0].shape[1]
-    vectors = xp.empty((U, A * W), dtype="float32")
-    rows = xp.empty((U, A, MAX_HASHES), dtype="int32")
-    settings = [hashing.nV, hashing.num_hashes.view("uint32"), hashing.seeds.ravel()]
-    on_device = xp.asarray(numpy.concatenate(settings))  # copied once
-    _launch(
-        "hash_embed",
-        (U, A),
-        xp.ascontiguousarray(ids),
-        _addresses(xp, tables),
-        on_device[:A],
-        on_device[A : 2 * A],
-        on_device[2 * A :],
-        A,
-        W,
-        rows,
-        vectors,
-    )
-    return vectors, rows
+class GpuOps(ArrayOps, CupyOps):
+    """The operations of a GPU."""
 
+    def hash_embed(self, ids, tables, hashing):
+        xp = get_array_module(ids)
+        (U, A), W = ids.shape, tables[0].shape[1]
+        vectors = xp.empty((U, A * W), dtype="float32")
+        rows = xp.empty((U, A, MAX_HASHES), dtype="int32")
+        settings = [hashing.nV, hashing.num_hashes.view("uint32"), hashing.seeds.ravel()]
+        settings = xp.asarray(numpy.concatenate(settings))  # copied once
+        of_columns = settings[:A], settings[A : 2 * A], settings[2 * A :]
+        arrays = xp.ascontiguousarray(ids), _addresses(xp, tables), *of_columns
+        _launch("hash_embed", (U, A), *arrays, A, W, rows, vectors)
+        return vectors, rows
 
-def hash_embed_backward(
-    gradients: Sequence[Array], hashing: Hashing, rows: Array, d_vectors: Array
-) -> None:
-    """Add the gradients of all unique tokens to the gradients of the tables, in one launch.
+    def backprop_hash_embed(self, gradients, hashing, rows, d_vectors):
+        xp, (U, A, _) = get_array_module(rows), rows.shape
+        arrays = _addresses(xp, gradients), xp.asarray(hashing.num_hashes), rows
+        d_vectors = xp.ascontiguousarray(d_vectors, dtype="float32")
+        _launch("hash_embed_backward", (U, A), *arrays, d_vectors, A, gradients[0].shape[1])
 
-    The order of additions to a row that tokens share isn't fixed: its last bits may differ from run
-    to run.
-    """
-    xp = get_array_module(rows)
-    U, A, _ = rows.shape
-    _launch(
-        "hash_embed_backward",
-        (U, A),
-        _addresses(xp, gradients),
-        xp.asarray(hashing.num_hashes),
-        rows,
-        xp.ascontiguousarray(d_vectors, dtype="float32"),
-        A,
-        gradients[0].shape[1],
-    )
+    def _largest(self, windows, layer):
+        if layer.G is None or layer.relu:
+            return super()._largest(windows, layer)
+        xp, (nO, nP, columns), M = get_array_module(windows), layer.W.shape, len(windows)
+        by_piece = layer.W.transpose(1, 0, 2).reshape(nP * nO, columns)
+        sums, b = windows @ by_piece.T, xp.ascontiguousarray(layer.b.T)
+        Y, Xhat = xp.empty((M, nO), "float32"), xp.empty((M, nO), "float32")
+        which, scale = xp.empty((M, nO), "uint8"), xp.empty(M, "float32")
+        arrays = sums, b, layer.G, layer.beta, nO, nP, Y, Xhat, scale, which
+        _launch("maxout_norm_forward", (M,), *arrays, shared=_THREADS + nO)
+        return Y, Cache(which, Xhat, scale)
 
-
-def maxout_norm_forward(
-    sums: Array,
-    b: Array,
-    G: Array,
-    beta: Array,
-    out: Array,
-    Xhat: Optional[Array] = None,
-    scale: Optional[Array] = None,
-    which: Optional[Array] = None,
-) -> None:
-    """Add the bias, take the largest piece and normalize: sums (N, nP * nO) -> out (N, nO).
-
-    All arrays are contiguous. Xhat, scale and which are filled if given: see `maxout.Cache`.
-    """
-    N, nO = out.shape
-    arrays = (sums, b, G, beta, nO, sums.shape[1] // nO, out, Xhat, scale, which)
-    _launch("maxout_norm_forward", (N,), *arrays, shared=_THREADS + nO)
-
-
-def maxout_norm_backward(
-    dY: Array, G: Array, Xhat: Array, scale: Array, which: Array, nP: int
-) -> Array:
-    """Backward pass of the norm and of maxout: dY (N, nO) -> d_sums (N, nO * nP)."""
-    N, nO = dY.shape
-    d_sums = get_array_module(dY).empty((N, nO * nP), dtype="float32")
-    arrays = (dY, G, Xhat, scale, which, nO, nP, d_sums)
-    _launch("maxout_norm_backward", (N,), *arrays, shared=_THREADS)
-    return d_sums
+    def _backprop_largest(self, d, layer, cache):
+        if layer.G is None or layer.relu:
+            return super()._backprop_largest(d, layer, cache)
+        (M, nO), nP = d.shape, layer.W.shape[1]
+        d_sums = get_array_module(d).empty((M, nO * nP), dtype="float32")
+        arrays = d, layer.G, cache.Xhat, cache.scale, cache.which, nO, nP, d_sums
+        _launch("maxout_norm_backward", (M,), *arrays, shared=_THREADS)
+        return d_sums
 
 
 def _addresses(xp: Any, arrays: Sequence[Array]) -> Array:  # noqa: ANN401 (the module cupy)
@@ -101,19 +70,15 @@ def _addresses(xp: Any, arrays: Sequence[Array]) -> Array:  # noqa: ANN401 (the 
 def _launch(
     name: str,
     grid: tuple[int, ...],
-    *arguments: Any,  # noqa: ANN401 (arrays, None and integers)
+    *arguments: Any,  # noqa: ANN401 (arrays and integers)
     shared: int = 0,
 ) -> None:
     """Launch a kernel on a grid of CUDA blocks, unless the grid is empty.
 
     shared (int): Shared memory of a CUDA block, in floats.
     """
-    if grid[0]:
-        # A missing array is a null pointer. Integers have 32 bits.
-        values = (
-            numpy.uint64(0) if a is None else numpy.int32(a) if isinstance(a, int) else a
-            for a in arguments
-        )
+    if grid[0]:  # integers have 32 bits
+        values = (numpy.int32(a) if isinstance(a, int) else a for a in arguments)
         _run(name, grid, tuple(values), shared)
 
 

@@ -11,8 +11,7 @@ from thinc.util import ArrayInfo
 from ..common.checks import MAX_SIZE, check_whole
 from ..common.nodes import no_backprop
 from ..common.types import Array
-from .array_ops import for_kernel
-from .maxout import Docs, Layer
+from .array_ops import Docs, Layer, for_kernel
 from .ops import operations
 
 NAME = "maxout_norm"

@@ -1,4 +1,4 @@
-"""Plans: what the prediction of a layer reads from its nodes, kept from call to call.
+"""Plans: what a layer reads from its nodes, kept from call to call.
 
 Reading thirty parameters through thinc, and checking their shapes, takes longer than computing a
 short text. So a layer reads them through a `Reading`, which notes where each was, and keeps what it
@@ -8,45 +8,38 @@ same object, and the plan has its array, not a copy.
 """
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, Optional
 
 from thinc.api import Model
 
-from ..common.types import Array
 from .array_ops import ArrayOps
 from .dispatch import kernels
 
 
 class Reading:
-    """Read from the nodes of a model, without notes. kernels.pyx has one that takes notes."""
+    """Read from the nodes of a model, without notes. kernels.pyx has one that takes notes.
 
-    def attribute(self, owner: object, name: str) -> Any:  # noqa: ANN401
-        """Read an attribute of an object."""
-        return getattr(owner, name)
+    param: Read a parameter. Raises KeyError if the node lacks it, or if it isn't set.
+    has_param: Whether a parameter is set. thinc keeps its array when it's set to None.
+    ref: Read a reference to another node, or None.
+    layers: Read the layers of a node.
+    attribute: Read an attribute of any object.
+    """
 
-    def entry(self, owner: dict, key: str) -> Sequence:
-        """Read a list that a dict may have: its items, or none."""
-        return owner.get(key, ())
-
-    def param(self, node: Model, name: str) -> Array:
-        """Read a parameter. Raises KeyError if the node lacks it, or if it isn't set."""
-        return node.get_param(name)
-
-    def has_param(self, node: Model, name: str) -> bool:
-        """Return whether a parameter is set. thinc keeps its array when it's set to None."""
-        return bool(node.has_param(name))
+    param: Callable[[Model, str], Any] = staticmethod(Model.get_param)
+    has_param: Callable[[Model, str], Optional[bool]] = staticmethod(Model.has_param)
+    ref: Callable[[Model, str], Optional[Model]] = staticmethod(Model.maybe_get_ref)
+    layers: Callable[[Model], list[Model]] = staticmethod(attrgetter("layers"))
+    attribute: Callable[[object, str], Any] = staticmethod(getattr)
 
     def attr(self, node: Model, name: str) -> Any:  # noqa: ANN401
         """Read an entry of `node.attrs`."""
         return node.attrs[name]
 
-    def ref(self, node: Model, name: str) -> Optional[Model]:
-        """Read a reference to another node."""
-        return node.maybe_get_ref(name)
-
-    def layers(self, node: Model) -> list[Model]:
-        """Read the layers of a node."""
-        return node.layers
+    def entry(self, owner: dict, key: str) -> Sequence:
+        """Read a list that a dict may have: its items, or none."""
+        return owner.get(key, ())
 
 
 READING = Reading()
@@ -82,12 +75,7 @@ class Plan:
             may change through the reading.
         """
         kept = self._kept
-        if (
-            kept is not None
-            and kept.model is model
-            and kept.ops is ops
-            and kept.reading.is_current()
-        ):
+        if kept and kept.model is model and kept.ops is ops and kept.reading.is_current():
             return kept.made
         if not ops.is_compiled:
             return make(ops, READING, model)

@@ -2,38 +2,26 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, compress
-from operator import not_
-from typing import Any, Optional, Union, cast, get_args
+from typing import Any, Optional, cast, get_args
 
-import numpy
 from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
 from spacy.tokens import Doc
 from thinc.api import Model, Ops, chain, concatenate, list2ragged, to_numpy, with_array
 from thinc.layers.chain import forward as forward_chain
 from thinc.layers.dropout import forward as thinc_dropout
-from thinc.types import Floats2d, Ints1d, Ints2d, Ragged
+from thinc.types import Floats2d, Ragged
 
 from ..common.checks import MAX_SIZE, check_choice, check_flag, check_whole, setting_error
 from ..common.nodes import Pinned, bound, no_backprop
 from ..common.registered import META_VECTORS
-from ..common.types import (
-    Array,
-    AttrLayer,
-    AttrsLayer,
-    DocLike,
-    DocsEncoder,
-    DocsLayer,
-    SymbolColumn,
-)
-from ..compute.array_ops import ArrayOps
-from ..compute.maxout import Layer
+from ..common.types import AttrLayer, AttrsLayer, DocLike, DocsEncoder, DocsLayer, SymbolColumn
+from ..compute.array_ops import ArrayOps, ColumnTable, Layer, split_docs
 from ..compute.maxout_norm import MAX_PIECES, MaxoutNorm, parameters
 from ..compute.maxout_norm import NAME as MAXOUT_NORM
 from ..compute.ops import operations
 from ..compute.plans import Plan, Reading
-from .embeddings import Reduce, embed_bags, is_hashed, multi_embed, read_tables
+from .embeddings import Reduce, embed_bags, is_hashed, multi_embed, read_column
 from .features import attr_id, parse_feature
 from .static_vectors import READ_VECTORS, key_attrs_in, keys_of, require_vectors, static_attrs
 from .unique_tokens import (
@@ -42,6 +30,7 @@ from .unique_tokens import (
     Reads,
     UniqueTokens,
     VectorAttrs,
+    as_rows,
     find_unique,
     with_token_types,
 )
@@ -100,46 +89,52 @@ def embed_docs(
         attr_id(attr) if feature is None else attr
         for attr, feature in zip(names, features, strict=True)
     ]
-    symbol_layers: list[Model] = [
+    of_columns: list[Model] = [
         embed_bags(layer, reduce=reduce) if is_bag else layer
         for layer, is_bag in zip(layers, with_bags, strict=True)
     ]
-    tables = multi_embed(*symbol_layers, dropout=0.0 if table_dropout else None)
-    embed = extract_columns(tables, columns, with_bags)
-    pinned = {
-        **pinned,
-        **_pinned_bags(with_bags, reduce=reduce, count_repeats=count_repeats),
-        **_pinned_vectors(vectors),
-    }
+    if any(with_bags):
+        of_bags = {"reduce": reduce, "count_repeats": count_repeats}.items()
+        settings = {name: [value if bag else None for bag in with_bags] for name, value in of_bags}
+        pinned = {**pinned, **settings}
     vector_attrs: Optional[VectorAttrs] = None
     if vectors is not None:
         vector_attrs = partial(key_attrs_in, keys=keys_of(vectors))
+        pinned = {
+            **pinned,
+            "vectors": vectors.attrs["tables"].value,
+            "vectors_mode": [vectors.layers[0].attrs["mode"].value],
+            "vectors_key_attrs": vectors.attrs["key_attrs"].value,
+        }
     if include_static_vectors:
         static = require_vectors(cast(DocsLayer, StaticVectors(width, dropout=0.0)))
-        vectors = cast(Model[list[Doc], Ragged], static)
-        vector_attrs = static_attrs
+        vectors, vector_attrs = cast(Model[list[Doc], Ragged], static), static_attrs
+    tables = multi_embed(*of_columns, dropout=0.0 if table_dropout else None)
+    embed = extract_columns(tables, columns, any(with_bags))
     if vectors is not None:
         embed = concatenate(embed, cast(DocsLayer, vectors))
+        of_columns.append(vectors)
     # Concatenated rows are as wide as their tables, which are read at initialization.
-    mixed: list[Model] = [*symbol_layers, *([] if vectors is None else [vectors])]
-    has_width = all(layer.has_dim("nO") for layer in mixed)
-    nI = sum(layer.get_dim("nO") for layer in mixed) if has_width else None
+    widths = [layer.maybe_get_dim("nO") for layer in of_columns]
+    nI = None if None in widths else sum(cast(list[int], widths))
     mix = MaxoutNorm(width, nI, nP=maxout_pieces)
-    attrs = [column for column in columns if isinstance(column, int)]
-    beyond = [feature for feature in features if feature is not None]
+    reads = Reads(
+        [column for column in columns if isinstance(column, int)],
+        {feature.name: feature for feature in features if feature is not None},
+        vector_attrs,
+    )
     unique = with_token_types(
         cast(DocsLayer, chain(embed, with_array(mix))),
         width,
-        attrs=attrs,
-        features=beyond,
+        attrs=reads.attrs,
+        features=[*reads.features.values()],
         vector_attrs=vector_attrs,
         names=names,
     )
-    in_context: Model = chain(unique, dropout_tokens(dropout), split_docs())
     # Hashing is faster than looking for equal tokens in Python: the call does both.
-    is_direct = vectors is None and not beyond and all(map(is_hashed, layers))
-    reads = Reads(attrs, {feature.name: feature for feature in beyond}, vector_attrs)
-    model = predict_at_once(in_context, columns, with_bags, None if is_direct else reads)
+    is_direct = vectors is None and not reads.features and all(map(is_hashed, layers))
+    in_context: Model = chain(unique, dropout_tokens(dropout), split_by_doc())
+    model = predict_at_once(in_context, columns, None if is_direct else reads)
     model.name = name
     # The root is loaded first: it rejects weights of other settings before any node loads them.
     for setting, values in pinned.items():
@@ -159,33 +154,10 @@ def _check_vectors(where: str, vectors: Model, include_static_vectors: bool) -> 
         )
 
 
-def _pinned_vectors(vectors: Optional[Model]) -> dict[str, list]:
-    """Name the settings of MetaVectors, if there are any."""
-    if vectors is None:
-        return {}
-    return {
-        "vectors": vectors.attrs["tables"].value,
-        "vectors_mode": [vectors.layers[0].attrs["mode"].value],
-        "vectors_key_attrs": vectors.attrs["key_attrs"].value,
-    }
-
-
-def _pinned_bags(with_bags: list[bool], **settings: Union[str, bool]) -> dict[str, list]:
-    """Name the settings of features with several values, if there are any."""
-    if not any(with_bags):
-        return {}
-    return {
-        name: [value if is_bag else None for is_bag in with_bags]
-        for name, value in settings.items()
-    }
-
-
 # Columns of unique tokens
 
 
-def extract_columns(
-    layer: AttrsLayer, columns: Sequence[Column], with_bags: Sequence[bool]
-) -> DocsLayer:
+def extract_columns(layer: AttrsLayer, columns: Sequence[Column], has_bags: bool) -> DocsLayer:
     """Read the columns of unique tokens, and embed them.
 
     Columns with a single value per token are (U,) uint64. The others are Ragged: (M,) uint64 with
@@ -195,32 +167,27 @@ def extract_columns(
 
     layer (AttrsLayer): Takes the list of columns, or ids (U, A) without bags, and gives (U, nO).
     columns (Sequence[Column]): Ids of attributes, and names of features.
-    with_bags (Sequence[bool]): For each column, whether a token may have several values.
+    has_bags (bool): Whether a token may have several values in a column.
     """
-    if not any(with_bags):
-        extract = cast(Model[list[DocLike], list[Ints2d]], FeatureExtractor(list(columns)))
-        to_ragged = cast(Model[list[Ints2d], Ragged], list2ragged())
-        return chain(extract, to_ragged, with_array(layer))  # type: ignore[misc]
-    settings = (tuple(columns), tuple(with_bags))
+    if not has_bags:
+        extract: Model = FeatureExtractor(list(columns))
+        embed: Model = with_array(cast(Model, layer))
+        return chain(extract, list2ragged(), embed)
+    settings = tuple(columns)
     return Model(
-        EMBED_COLUMNS, bound(forward, *settings), init=partial(init, *settings), layers=[layer]
+        EMBED_COLUMNS, bound(forward, settings), init=partial(init, settings), layers=[layer]
     )
 
 
 def forward(
-    columns: Sequence[Column],
-    with_bags: Sequence[bool],
-    model: DocsLayer,
-    unique: list[DocLike],
-    is_train: bool,
+    columns: Sequence[Column], model: DocsLayer, unique: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Read all columns, and embed them."""
-    (layer,), (tokens,) = model.layers, unique
-    symbols = read_symbols(columns, with_bags, model.ops, tokens)
-    vectors, backprop_vectors = layer(symbols, is_train)
+    (tokens,) = unique
+    vectors, backprop_vectors = model.layers[0](read_symbols(columns, model.ops, tokens), is_train)
 
     def backprop(d_vectors: Ragged) -> list[DocLike]:
-        backprop_vectors(cast(Floats2d, d_vectors.dataXd))
+        backprop_vectors(d_vectors.dataXd)
         return []
 
     return Ragged(vectors, model.ops.asarray1i([len(tokens)])), backprop
@@ -228,60 +195,48 @@ def forward(
 
 def init(
     columns: Sequence[Column],
-    with_bags: Sequence[bool],
     model: DocsLayer,
     X: Optional[list[DocLike]] = None,
     Y: Optional[Ragged] = None,
 ) -> None:
     """Initialize the layer with the columns of the sample."""
-    symbols = read_symbols(columns, with_bags, model.ops, X[0]) if X else None
-    model.layers[0].initialize(X=symbols)
+    model.layers[0].initialize(X=read_symbols(columns, model.ops, X[0]) if X else None)
 
 
-def read_symbols(
-    columns: Sequence[Column], with_bags: Sequence[bool], ops: Ops, tokens: DocLike
-) -> list[SymbolColumn]:
+def read_symbols(columns: Sequence[Column], ops: Ops, tokens: DocLike) -> list[SymbolColumn]:
     """Read the values of unique tokens, column by column."""
-    unique, to_device = cast(UniqueTokens, tokens), cast(Any, ops).asarray
-    # At once: the features of one base are cut together.
-    single = unique.to_array(
-        [c for c, is_bag in zip(columns, with_bags, strict=True) if not is_bag]
-    )
-    ids = iter(single.T)
-    read: list[SymbolColumn] = []
-    for column, is_bag in zip(columns, with_bags, strict=True):
-        if is_bag:
-            symbols, lengths = unique.bags(cast(str, column))
-            read.append(Ragged(to_device(symbols), to_device(lengths)))
-        else:
-            read.append(to_device(next(ids)))
-    return read
+    singles, bags = cast(UniqueTokens, tokens).symbols(columns)
+    to_device: Any = ops.asarray
+    each_single, each_bag = iter(singles.T), iter(bags)
+    return [
+        Ragged(*map(to_device, next(each_bag)))
+        if cast(UniqueTokens, tokens).is_bag(column)
+        else to_device(next(each_single))
+        for column in columns
+    ]
 
 
 # Prediction in one call
 
 
-def predict_at_once(
-    layers: Model, columns: Sequence[Column], with_bags: Sequence[bool], reads: Optional[Reads]
-) -> Model:
+def predict_at_once(layers: Model, columns: Sequence[Column], reads: Optional[Reads]) -> Model:
     """Compute the layers of an embedding in one call, in prediction.
 
     docs -> vectors [(len(doc), nO) float32].
 
     layers (Model): The chain of `with_token_types` and the layers after it.
-    columns, with_bags: As in `extract_columns`.
+    columns: As in `extract_columns`.
     reads (Reads or None): What `with_token_types` reads, to find unique tokens. None if all columns
         are attributes that the call hashes.
     """
     dims = {name: layers.maybe_get_dim(name) for name in layers.dim_names}
-    forward = bound(forward_at_once, Plan(), tuple(columns), tuple(with_bags), reads)
+    forward = bound(forward_at_once, Plan(), tuple(columns), reads)
     return Model(layers.name, forward, init=layers.init, layers=layers.layers, dims=dims)
 
 
 def forward_at_once(
     plan: Plan,
     columns: Sequence[Column],
-    with_bags: Sequence[bool],
     reads: Optional[Reads],
     model: DocsEncoder,
     docs: list[DocLike],
@@ -294,19 +249,15 @@ def forward_at_once(
         return forward_chain(model, docs, is_train)
     mixer, static = layers
     if reads is None:
-        Y = ops.mix(_read_ids(docs, columns), mixer)
+        Y = ops.mix(as_rows(docs, columns), mixer)
     else:
         tokens, unique_of = find_unique(docs, reads.attrs_in(docs[0].vocab), reads.features)
-        ids = tokens.to_array([*compress(columns, map(not_, with_bags))])
-        bags = []
-        for column in compress(columns, with_bags):
-            symbols, counts = tokens.bags(cast(str, column))
-            bags.append((symbols, counts.cumsum(dtype="int64")))
-        given = None if static is None else cast(Array, static.predict([tokens]).dataXd)
-        Y = ops.mix(numpy.ascontiguousarray(ids), mixer, bags, given)
+        ids, bags = tokens.symbols(columns)
+        ends = [(symbols, counts.cumsum(dtype="int64")) for symbols, counts in bags]
+        Y = ops.mix(ids, mixer, ends, None if static is None else static.predict([tokens]).dataXd)
         if len(Y) < len(unique_of):
-            Y = Y[ops.asarray1i(cast(Ints1d, unique_of))]
-    return _split(Y, lengths), no_backprop(model.name)
+            Y = Y[ops.xp.asarray(unique_of)]
+    return split_docs(Y, lengths), no_backprop(model.name)
 
 
 def _read_layers(
@@ -325,19 +276,12 @@ def _read_layers(
     static = None
     if len(reading.layers(embed)) == 2:  # concatenated
         embed, static = reading.layers(embed)
-    (tables,) = reading.layers(embed if embed.name == EMBED_COLUMNS else reading.layers(embed)[-1])
-    columns = read_tables(reading.layers(tables), ops, reading)
-    if columns is None or mix.name != MAXOUT_NORM:
+    (columns,) = reading.layers(embed if embed.name == EMBED_COLUMNS else reading.layers(embed)[-1])
+    tables = [read_column(layer, ops, reading).table for layer in reading.layers(columns)]
+    if None in tables or mix.name != MAXOUT_NORM:
         return None
     layer = Layer(*parameters(mix, reading.param), name=mix.name)
-    return ops.mixer(columns, layer), static
-
-
-def _read_ids(docs: Sequence[DocLike], attrs: Sequence[Column]) -> numpy.ndarray:
-    """Read the attributes of all tokens, (N, A) uint64."""
-    # A Doc gives (N,) instead of (N, 1) for a single attribute
-    arrays = [doc.to_array([*attrs]).reshape((-1, len(attrs))) for doc in docs]
-    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
+    return ops.mixer(cast(list[ColumnTable], tables), layer), static
 
 
 # Dropout, and docs
@@ -345,8 +289,7 @@ def _read_ids(docs: Sequence[DocLike], attrs: Sequence[Column]) -> numpy.ndarray
 
 def dropout_tokens(rate: float) -> Model[Ragged, Ragged]:
     """Apply thinc's dropout, but keep the width of a Ragged without rows."""
-    attrs = {"dropout_rate": rate, "is_enabled": True}
-    return Model(DROPOUT, forward_dropout, attrs=attrs)
+    return Model(DROPOUT, forward_dropout, attrs={"dropout_rate": rate, "is_enabled": True})
 
 
 def forward_dropout(
@@ -358,7 +301,7 @@ def forward_dropout(
     return thinc_dropout(model, X, is_train)
 
 
-def split_docs() -> Model[Ragged, list[Floats2d]]:
+def split_by_doc() -> Model[Ragged, list[Floats2d]]:
     """Split the vectors of all tokens by doc, as thinc's ragged2list does, without its copies."""
     return Model(SPLIT, forward_split)
 
@@ -367,17 +310,5 @@ def forward_split(
     model: Model[Ragged, list[Floats2d]], X: Ragged, is_train: bool
 ) -> tuple[list[Floats2d], Callable]:
     """Split the vectors; backward, join their gradients."""
-    Ys = _split(cast(Array, X.dataXd), to_numpy(X.lengths).tolist())
-
-    def backprop(dYs: list[Floats2d]) -> Ragged:
-        return Ragged(model.ops.flatten(dYs), X.lengths)
-
-    return Ys, backprop
-
-
-def _split(rows: Array, lengths: list[int]) -> list[Floats2d]:
-    """View the rows of each doc."""
-    if len(lengths) == 1:
-        return [cast(Floats2d, rows)]
-    ends = accumulate(lengths)
-    return [rows[end - length : end] for length, end in zip(lengths, ends, strict=True)]
+    lengths = to_numpy(X.lengths).tolist()
+    return split_docs(X.dataXd, lengths), lambda dYs: Ragged(model.ops.flatten(dYs), X.lengths)

@@ -1,15 +1,15 @@
-"""From values to vectors: sums of rows of tables, forward and backward.
+"""From symbols to vectors: sums of rows of tables, forward and backward.
 
 A column of tokens is hashed or looked up to rows of a table, and each token's vector is the sum of
 its rows. Rows may be weighted, and a token may have any number of symbols (a bag):
 
-    vector(token)  =  sum over values s of the token  sum over k  weight_k(s) * E[row_k(s)]
+    vector(token)  =  sum over symbols s of the token  sum over k  weight_k(s) * E[row_k(s)]
 
 The weights are the importance parameters of Svenstrup et al. 2017, section 3, where the rows
-E[row_k] are component vectors, which values share. They're a row of a second, larger table.
+E[row_k] are component vectors, which symbols share. They're a row of a second, larger table.
 
-In training, columns are read first, as `Hashed` or `Summed`. Then one call sums the rows of all of
-them. Prediction reads the tables once (`read_tables`), for a call from symbols to mixed vectors.
+`multi_embed` sums the rows of all columns in one call. Prediction reads the same columns, for a
+call from symbols to mixed vectors.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,17 +18,16 @@ from typing import Any, Literal, NamedTuple, Optional, Union, cast
 
 import numpy
 from thinc.api import Model, Ops, chain, to_numpy, uniform_init
-from thinc.types import Floats1d, Floats2d, FloatsXd, Ints1d, Ints2d, Ragged
+from thinc.types import Floats2d, FloatsXd, Ints1d, Ints2d, Ragged
 from thinc.util import ArrayInfo
 
 from ..common.checks import MAX_SIZE, check_flag, check_share, check_whole
 from ..common.nodes import Pinned, bound, has_layers
 from ..common.types import Array, AttrLayer, AttrsLayer, RowLayer, SymbolColumn, TableLayer
-from ..compute.array_ops import ArrayOps, for_kernel, for_sums
-from ..compute.bags import Bags, ColumnTable
+from ..compute.array_ops import ArrayOps, Bags, ColumnTable, for_kernel, for_sums
 from ..compute.hashing import Hashing, hashing_of, importance_seed
 from ..compute.ops import operations
-from ..compute.plans import READING, Reading
+from ..compute.plans import READING, Plan, Reading
 from .rows import HASH_NAME, LOOKUP_NAME, hash_rows, hashed_by, read_keys
 
 # Node names, a file format.
@@ -48,163 +47,21 @@ IMPORTANCE_ROWS = 10
 IMPORTANCE_SD = 0.0005  # the authors' code
 
 
-# Columns that are read
-
-
-class Hashed(NamedTuple):
-    """Columns that are all hashed, into tables of the same width, with a value a token.
-
-    ids (U, A) uint64: The values.
-    nodes: The layers that hold the tables.
-    tables: Their arrays (nV, W).
-    hashing: How the values are hashed.
-    """
-
-    ids: Array
-    nodes: list[Model]
-    tables: list[Array]
-    hashing: Hashing
-
-    @property
-    def widths(self) -> list[int]:
-        """The width of each column."""
-        return [E.shape[1] for E in self.tables]
-
-    def sum(self, ops: ArrayOps) -> tuple[Floats2d, Callable[[Floats2d], None]]:
-        """Sum the rows: vectors (U, A * W), and a callback that adds to the tables' gradients."""
-        ids = for_kernel(ops, self.ids, "uint64")
-        vectors, rows = ops.hash_embed(ids, self.tables, self.hashing)
-
-        def backprop(d_vectors: Floats2d) -> None:
-            gradients = [gradient_of(node) for node in self.nodes]
-            ops.backprop_hash_embed(gradients, self.hashing, rows, d_vectors)
-
-        return vectors, backprop
+# Columns
 
 
 class Column(NamedTuple):
-    """A column whose rows are found.
+    """The layer of a column, as it was read.
 
-    tables: Arrays (nV, W) float32: a table of vectors, and perhaps another whose sums are appended.
-    bags: The rows of each table.
-    backprop: Takes the gradient of all sums side by side, (U, W) float32.
+    layer (AttrLayer): Rows and their table, or a `weighted_embed`.
+    table (ColumnTable or None): Its tables, and how symbols become rows. None for other layers,
+        which a column may have, too.
+    mean (bool): Whether the sums over a token's symbols are divided by their number.
     """
 
-    tables: list[Array]
-    bags: list[Bags]
-    backprop: Callable[[Array], None]
-
-    @property
-    def width(self) -> int:
-        """The width of all sums."""
-        return sum(E.shape[1] for E in self.tables)
-
-
-class Summed(NamedTuple):
-    """Columns of any kind."""
-
-    columns: list[Column]
-
-    @property
-    def widths(self) -> list[int]:
-        """The width of each column."""
-        return [column.width for column in self.columns]
-
-    @property
-    def sums(self) -> tuple[list[Array], list[Bags]]:
-        """All tables, and the rows of each."""
-        tables, bags = zip(*((column.tables, column.bags) for column in self.columns), strict=True)
-        return sum(tables, []), sum(bags, [])
-
-    def sum(self, ops: ArrayOps) -> tuple[Floats2d, Callable[[Floats2d], None]]:
-        """Sum the rows: vectors (U, W), and a callback that adds to the tables' gradients."""
-
-        def backprop(d_vectors: Floats2d) -> None:
-            end = 0
-            for column, width in zip(self.columns, self.widths, strict=True):
-                start, end = end, end + width
-                column.backprop(for_sums(ops, d_vectors[:, start:end]))
-
-        return ops.sum_columns(*self.sums), backprop
-
-
-def read_columns(
-    layers: Sequence[AttrLayer], symbols: Union[Ints2d, Sequence[SymbolColumn]], is_train: bool
-) -> Union[Hashed, Summed]:
-    """Find out how each column is embedded, and its rows.
-
-    symbols: ids (U, A) uint64, or a list of A columns, each as its layer takes it.
-    """
-    if isinstance(symbols, list):
-        return Summed([_read_column(*of, is_train) for of in zip(layers, symbols, strict=True)])
-    hashed = read_hashed(layers)
-    if hashed is not None:
-        return Hashed(cast(Array, symbols), *hashed)
-    ops = layers[0].ops
-    columns = for_kernel(ops, ops.asarray(cast(Array, symbols)), "uint64").T
-    return Summed([_read_column(*of, is_train) for of in zip(layers, columns, strict=True)])
-
-
-def read_hashed(
-    layers: Sequence[AttrLayer],
-) -> Optional[tuple[list[Model], list[Array], Hashing]]:
-    """Read the nodes, tables and hashing of hashed columns.
-
-    None if a column isn't hashed, or has a table of another width or size.
-    """
-    nodes: list[Model] = []
-    tables: list[Array] = []
-    hashings: list[tuple[int, int, int]] = []
-    for layer in layers:
-        if not is_hashed(layer):
-            return None
-        to_rows, node = layer.layers
-        hashing, E = hashed_by(to_rows), cast(Array, table_of(node))
-        if E.shape[0] != hashing[0] or (tables and E.shape[1] != tables[0].shape[1]):
-            return None
-        nodes.append(node)
-        tables.append(E)
-        hashings.append(hashing)
-    return nodes, tables, hashing_of(tuple(hashings))
-
-
-def read_tables(
-    layers: Sequence[AttrLayer], ops: ArrayOps, reading: Reading
-) -> Optional[list[ColumnTable]]:
-    """Read the tables of columns for prediction; None if a layer isn't one of this module's."""
-    columns = []
-    for layer in layers:
-        bag = layer.name == EMBED_BAGS
-        (inner,) = reading.layers(layer) if bag else [layer]
-        column = _read_table(inner, ops, reading)
-        if column is None:
-            return None
-        mean = bag and reading.attr(layer, "reduce").value == "mean"
-        columns.append(column._replace(is_bag=bag, mean=mean))
-    return columns
-
-
-def _read_table(layer: Model, ops: ArrayOps, reading: Reading) -> Optional[ColumnTable]:
-    nodes = reading.layers(layer)
-    if [node.name for node in nodes] == [LOOKUP_NAME, TABLE_EMBED]:
-        keys, row_of = read_keys(nodes[0], ops, reading)
-        return ColumnTable(cast(Array, table_of(nodes[1], reading)), keys, row_of)
-    if layer.name != WEIGHTED_EMBED and not is_hashed(layer):
-        return None
-    to_rows, table = nodes[0], nodes[-1]
-    column = ColumnTable(cast(Array, table_of(table, reading)), hashing=hashed_by(to_rows, reading))
-    if column.hashing is None or len(column.table) != column.hashing[0]:
-        return None  # the layers say what's wrong
-    if layer.name != WEIGHTED_EMBED:
-        return column
-    K, hashing = column.hashing[1], (1, 0)
-    factors: Array = ops.xp.ones((1, K), dtype="float32")
-    if nodes[1].name != UNIT_IMPORTANCE:
-        to_importance, node = reading.layers(nodes[1])
-        nV, _, seed = hashed_by(to_importance, reading)
-        factors, hashing = cast(Array, table_of(node, reading)), (nV, seed)
-    is_appended = layer.get_dim("nO") > column.table.shape[1]
-    return column._replace(importance=factors, importance_hashing=hashing, is_appended=is_appended)
+    layer: AttrLayer
+    table: Optional[ColumnTable]
+    mean: bool = False
 
 
 def is_hashed(layer: AttrLayer) -> bool:
@@ -212,104 +69,124 @@ def is_hashed(layer: AttrLayer) -> bool:
     return has_layers(layer, HASH_NAME, TABLE_EMBED)
 
 
-def _read_column(layer: AttrLayer, symbols: SymbolColumn, is_train: bool) -> Column:
-    if layer.name == EMBED_BAGS:
-        return _read_bags(layer, cast(Ragged, symbols), is_train)
-    return _read_symbols(layer, cast(Ints1d, symbols), is_train)
+def read_column(layer: Model, ops: ArrayOps, reading: Reading = READING) -> Column:
+    """Read the tables of a column."""
+    is_bag = layer.name == EMBED_BAGS
+    mean = is_bag and reading.attr(layer, "reduce").value == "mean"
+    inner = reading.layers(layer)[0] if is_bag else layer
+    nodes = reading.layers(inner)
+    is_looked_up = [node.name for node in nodes] == [LOOKUP_NAME, TABLE_EMBED]
+    if not (is_looked_up or inner.name == WEIGHTED_EMBED or is_hashed(inner)):
+        return Column(inner, None, mean)
+    table = ColumnTable(cast(Array, table_of(nodes[-1], reading)), is_bag=is_bag, mean=mean)
+    if is_looked_up:
+        keys, row_of = read_keys(nodes[0], ops, reading)
+        return Column(inner, table._replace(keys=keys, row_of=row_of), mean)
+    hashing = hashed_by(nodes[0], reading)
+    table = table._replace(hashing=hashing)
+    if inner.name != WEIGHTED_EMBED:  # the layers say what's wrong with another number of rows
+        return Column(inner, table if hashing[0] == len(table.table) else None, mean)
+    factors, by_hash = ops.xp.ones((1, hashing[1]), dtype="float32"), (1, 0)
+    if nodes[1].name != UNIT_IMPORTANCE:
+        to_importance, node = reading.layers(nodes[1])
+        nV, _, seed = hashed_by(to_importance, reading)
+        factors, by_hash = cast(Array, table_of(node, reading)), (nV, seed)
+    is_appended = inner.get_dim("nO") > table.table.shape[1]
+    table = table._replace(importance=factors, importance_hashing=by_hash, is_appended=is_appended)
+    return Column(inner, table, mean)
 
 
-def _read_bags(layer: Model, symbols: Ragged, is_train: bool) -> Column:
-    ends = to_numpy(symbols.lengths).cumsum(dtype="int64")
-    mean = layer.attrs["reduce"].value == "mean"
-    return _read_symbols(layer.layers[0], cast(Ints1d, symbols.dataXd), is_train, ends, mean)
+def _read_columns(
+    ops: ArrayOps, reading: Reading, model: AttrsLayer
+) -> tuple[list[Column], Optional[Hashing]]:
+    """Read all columns; and if all are hashed, to tables of one width, how."""
+    columns = [read_column(layer, ops, reading) for layer in reading.layers(model)]
+    tables = [column.table for column in columns]
+    hashings = tuple(
+        table.hashing
+        for table in tables
+        if table and table.hashing and table.importance is None and not table.is_bag
+    )
+    is_plain = len(hashings) == len(tables) and len({t.table.shape[1] for t in tables if t}) == 1
+    return columns, hashing_of(hashings) if is_plain else None
 
 
-def _read_symbols(
-    layer: AttrLayer,
-    ids: Ints1d,
-    is_train: bool,
-    ends: Optional[numpy.ndarray] = None,
-    mean: bool = False,
-) -> Column:
-    """Find the rows of symbols (M,) uint64; for ends and mean, see `Bags`."""
-    if any(has_layers(layer, to_rows, TABLE_EMBED) for to_rows in (HASH_NAME, LOOKUP_NAME)):
-        to_rows, table = layer.layers
-        rows, _ = to_rows(ids, is_train)
-        return _of_table(table, Bags(cast(Array, rows), None, ends, mean))
-    if layer.name == WEIGHTED_EMBED:
-        return _weigh(layer, ids, is_train, ends, mean)
-    vectors, backprop_vectors = layer(ids, is_train)
-    return _of_vectors(operations(layer.ops), vectors, ends, mean, backprop_vectors)
+def _embed_columns(
+    ops: ArrayOps, columns: Sequence[Column], symbols: Sequence[SymbolColumn], is_train: bool
+) -> tuple[Floats2d, list[int], Callable[[Floats2d], None]]:
+    """Sum the rows of all columns: vectors (U, W), the width of each column, and the way back."""
+    sums, backprops = zip(
+        *(_find_rows(ops, *of, is_train) for of in zip(columns, symbols, strict=True)), strict=True
+    )
+    widths = [sum(E.shape[1] for E, _ in of_column) for of_column in sums]
+    tables, bags = zip(*(of_table for of_column in sums for of_table in of_column), strict=True)
+
+    def backprop(d_vectors: Floats2d) -> None:
+        end = 0
+        for backprop_column, width in zip(backprops, widths, strict=True):
+            start, end = end, end + width
+            backprop_column(for_sums(ops, d_vectors[:, start:end]))
+
+    return ops.sum_columns(tables, bags), widths, backprop
 
 
-def _of_table(table: Model, bags: Bags) -> Column:
-    ops, E = operations(table.ops), table_of(table)
-    ops.check_rows(table.name, bags.rows, len(E))
+def _find_rows(
+    ops: ArrayOps, column: Column, symbols: SymbolColumn, is_train: bool
+) -> tuple[list[tuple[Array, Bags]], Callable[[Array], None]]:
+    """Find the rows of a column's symbols.
 
-    def backprop(d_sums: Array) -> None:
-        ops.scatter_sum(gradient_of(table), bags, d_sums)
+    symbols: Ids (U,) uint64, or a Ragged of ids (M,) and lengths (U,).
 
-    return Column([E], [bags], backprop)
+    Returns tables (nV, W), each with its rows; and a callback that takes the gradient of all sums
+    side by side, (U, W) float32.
+    """
+    layer, table, mean = column
+    ids, ends = cast(Ints1d, symbols), None
+    if isinstance(symbols, Ragged):
+        ids, ends = cast(Ints1d, symbols.dataXd), to_numpy(symbols.lengths).cumsum(dtype="int64")
+    if table is None or table.is_appended:  # a row for each symbol
+        one_each = Bags(ops.xp.arange(len(ids), dtype="int32")[:, None], None, ends, mean)
+    if table is None:
+        vectors, backprop_vectors = layer(ids, is_train)
 
+        def backprop_layer(d_sums: Array) -> None:
+            d_vectors = ops.alloc2f(*vectors.shape)
+            ops.scatter_sum(d_vectors, one_each, d_sums)
+            backprop_vectors(d_vectors)
 
-def _of_vectors(
-    ops: ArrayOps,
-    vectors: Floats2d,
-    ends: Optional[numpy.ndarray],
-    mean: bool,
-    backprop_vectors: Callable[[Array], object],
-) -> Column:
-    """Sum the vectors of symbols (M, W), as if each value had a row of its own."""
-    symbols: Array = ops.xp.arange(len(vectors), dtype="int32")
-    bags = Bags(symbols[:, None], None, ends, mean)
-
-    def backprop(d_sums: Array) -> None:
-        d_vectors: Array = ops.alloc2f(*vectors.shape)
-        ops.scatter_sum(d_vectors, bags, d_sums)
-        backprop_vectors(d_vectors)
-
-    return Column([for_kernel(ops, vectors, "float32")], [bags], backprop)
-
-
-def _weigh(
-    layer: AttrLayer, ids: Ints1d, is_train: bool, ends: Optional[numpy.ndarray], mean: bool
-) -> Column:
-    """Weight the rows by importance parameters, and append them if the layer is wide enough."""
-    to_rows, importance, table = layer.layers
-    ops, E = operations(layer.ops), table_of(table)
-    importances, backprop_weights = importance(ids, is_train)  # (M, k)
-    weights = for_kernel(ops, importances, "float32")
-    bags = Bags(cast(Array, to_rows(ids, is_train)[0]), weights, ends, mean)
-    ops.check_rows(table.name, bags.rows, len(E))
-    width, tables = table.get_dim("nO"), [cast(Array, E)]
-    symbols: list[Bags] = []
-    if layer.get_dim("nO") > width:
-        tables.append(weights)
-        symbols.append(Bags(ops.xp.arange(len(ids), dtype="int32")[:, None], None, ends, mean))
+        return [(for_kernel(ops, vectors, "float32"), one_each)], backprop_layer
+    (to_rows, *importance, node), E = layer.layers, table.table
+    rows, weights = for_kernel(ops, to_rows(ids, is_train)[0], "int32"), None
+    ops.check_rows(node.name, rows, len(E))
+    for of_symbols in importance:
+        weights, backprop_weights = of_symbols(ids, is_train)  # (M, k)
+        weights = for_kernel(ops, weights, "float32")
+    bags, width = Bags(rows, weights, ends, mean), E.shape[1]
 
     def backprop(d_sums: Array) -> None:
         d_vectors = d_sums[:, :width]
-        d_weights = ops.gather_dot(E, bags, d_vectors)
-        ops.scatter_sum(gradient_of(table), bags, d_vectors)
-        for of_symbols in symbols:
-            ops.scatter_sum(d_weights, of_symbols, for_sums(ops, d_sums[:, width:]))
-        backprop_weights(d_weights)
+        ops.scatter_sum(gradient_of(node), bags, d_vectors)
+        if weights is not None:
+            d_weights = ops.gather_dot(E, bags, d_vectors)
+            if table.is_appended:
+                ops.scatter_sum(d_weights, one_each, for_sums(ops, d_sums[:, width:]))
+            backprop_weights(d_weights)
 
-    return Column(tables, [bags, *symbols], backprop)
+    return [(E, bags), *([(weights, one_each)] if table.is_appended else [])], backprop
 
 
-def _sum(
-    model: Model, column: Column, to_gradient: Callable[[], Any]
+def _embed_alone(
+    model: Model, column: Column, symbols: SymbolColumn, is_train: bool, zeros: Callable[[], Any]
 ) -> tuple[Floats2d, Callable[[Floats2d], Any]]:
-    """Sum the rows of one column. Its layer's input has no gradient, but zeros of its shape."""
+    """Embed a single column. Its layer's input has no gradient, but zeros of its shape."""
     ops = operations(model.ops)
-    vectors, backprop_sums = Summed([column]).sum(ops)
+    vectors, _, backprop_vectors = _embed_columns(ops, [column], [symbols], is_train)
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_vectors: Floats2d) -> Any:  # noqa: ANN401 (as the input)
         vectors_info.check_consistency(d_vectors)
-        backprop_sums(d_vectors)
-        return to_gradient()
+        backprop_vectors(d_vectors)
+        return zeros()
 
     return vectors, backprop
 
@@ -346,15 +223,23 @@ def TableEmbed(
 
 def forward_table(model: TableLayer, rows: Ints2d, is_train: bool) -> tuple[Floats2d, Callable]:
     """Gather and add; scatter-add in the backward pass."""
-    found = cast(Array, rows)
-    table_of(model)
-    if found.dtype.kind not in "iu" or found.ndim != 2:
+    ops, E = operations(model.ops), table_of(model)
+    if cast(Array, rows).dtype.kind not in "iu" or rows.ndim != 2:
         raise ValueError(
             f"Layer '{model.name}' expects rows of shape (N, K) and type int32, got shape "
-            f"{found.shape} and type {found.dtype}."
+            f"{rows.shape} and type {rows.dtype}."
         )
-    column = _of_table(model, Bags(for_kernel(model.ops, found, "int32")))
-    return _sum(model, column, lambda: model.ops.alloc2i(*rows.shape))
+    bags = Bags(for_kernel(ops, rows, "int32"))
+    ops.check_rows(model.name, bags.rows, len(E))
+    vectors = ops.sum_columns([E], [bags])
+    vectors_info = ArrayInfo.from_array(vectors)
+
+    def backprop(d_vectors: Floats2d) -> Ints2d:
+        vectors_info.check_consistency(d_vectors)
+        ops.scatter_sum(gradient_of(model), bags, for_sums(ops, d_vectors))
+        return model.ops.alloc2i(*rows.shape)  # integers have no gradient
+
+    return vectors, backprop
 
 
 def init_table(
@@ -488,8 +373,8 @@ def weighted_embed(
 
 def forward_weighted(model: AttrLayer, ids: Ints1d, is_train: bool) -> tuple[Floats2d, Callable]:
     """Weight the rows of the table, and give the gradient of the weights to the importance."""
-    column = _weigh(model, ids, is_train, None, False)
-    return _sum(model, column, lambda: model.ops.alloc1i(len(ids)))
+    column = read_column(model, operations(model.ops))
+    return _embed_alone(model, column, ids, is_train, lambda: model.ops.alloc1i(len(ids)))
 
 
 def init_weighted(
@@ -548,8 +433,13 @@ def embed_bags(layer: AttrLayer, *, reduce: Reduce) -> BagLayer:
 
 def forward_bags(model: BagLayer, X: Ragged, is_train: bool) -> tuple[Floats2d, Callable]:
     """Sum the vectors of values, and divide by the numbers of values for a mean."""
-    column = _read_bags(model, X, is_train)
-    return _sum(model, column, lambda: Ragged(model.ops.alloc1i(len(X.dataXd)), X.lengths))
+    column = read_column(model.layers[0], operations(model.ops))
+    column = column._replace(mean=model.attrs["reduce"].value == "mean")
+
+    def zeros() -> Ragged:
+        return Ragged(model.ops.alloc1i(len(X.dataXd)), X.lengths)
+
+    return _embed_alone(model, column, X, is_train, zeros)
 
 
 def init_bags(model: BagLayer, X: Optional[Ragged] = None, Y: Optional[Floats2d] = None) -> None:
@@ -582,7 +472,7 @@ def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLay
         check_share("Layer 'multi_embed'", "dropout", dropout)
     return Model(
         MULTI_EMBED,
-        bound(forward_columns, drops),
+        bound(forward_columns, Plan(), drops),
         init=init_columns,
         layers=list(layers),
         attrs={"dropout_rate": dropout} if drops else {},
@@ -590,6 +480,7 @@ def multi_embed(*layers: AttrLayer, dropout: Optional[float] = None) -> AttrsLay
 
 
 def forward_columns(
+    plan: Plan,
     drops: bool,
     model: AttrsLayer,
     ids: Union[Ints2d, list[SymbolColumn]],
@@ -597,12 +488,25 @@ def forward_columns(
 ) -> tuple[Floats2d, Callable]:
     """Sum the rows of all columns, and mask the vectors."""
     _check_columns(model, ids)
-    columns = read_columns(model.layers, ids, is_train)
-    vectors, backprop_vectors = columns.sum(operations(model.ops))
-    mask = None
-    if drops and is_train and len(vectors):
-        mask = _draw_mask(model, columns.widths)
-    if mask is not None:
+    ops = operations(model.ops)
+    columns, hashing = plan.of(model, ops, _read_columns)
+    backprop_vectors: Callable[[Floats2d], None]
+    if hashing is None or isinstance(ids, list):
+        symbols = ids if isinstance(ids, list) else [*for_kernel(ops, ops.asarray(ids), "uint64").T]
+        vectors, widths, backprop_vectors = _embed_columns(ops, columns, symbols, is_train)
+    else:
+        tables = [column.table.table for column in columns]
+        vectors, rows = ops.hash_embed(ids, tables, hashing)
+        widths = [E.shape[1] for E in tables]
+
+        def backprop_vectors(d_vectors: Floats2d) -> None:
+            gradients = [gradient_of(column.layer.layers[1]) for column in columns]
+            ops.backprop_hash_embed(gradients, hashing, rows, d_vectors)
+
+    mask, rate = None, model.attrs["dropout_rate"] if drops and is_train else 0.0
+    if rate and len(vectors):
+        # Each column's is drawn apart, as in spaCy: on a GPU, a joint draw might differ.
+        mask = model.ops.xp.concatenate([model.ops.get_dropout_mask((nO,), rate) for nO in widths])
         vectors *= mask
     vectors_info = ArrayInfo.from_array(vectors)
 
@@ -612,17 +516,6 @@ def forward_columns(
         return [] if isinstance(ids, list) else model.ops.alloc2i(*ids.shape)  # no gradient
 
     return vectors, backprop
-
-
-def _draw_mask(model: AttrsLayer, widths: list[int]) -> Optional[Floats1d]:
-    """Draw the masks of all layers, (A * W,), or None if nothing is dropped.
-
-    Each is drawn separately, as in spaCy: on a GPU, a joint draw might give other numbers.
-    """
-    rate = model.attrs["dropout_rate"]
-    if not rate:
-        return None
-    return model.ops.xp.concatenate([model.ops.get_dropout_mask((nO,), rate) for nO in widths])
 
 
 def init_columns(

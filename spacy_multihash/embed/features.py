@@ -417,12 +417,14 @@ class ConstantFeatures:
 
     names (Sequence[str]): The names of attributes and features. Attributes of the word itself are
         ignored.
+
+    values (dict[str, set]): The values seen of each feature, until enough tokens were.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         """Begin with no tokens."""
         bases = {name: getattr(parse_feature(name), "base", name) for name in names}
-        self._values: dict[str, set] = {
+        self.values: dict[str, set] = {
             name: set()
             for name, base in bases.items()
             if base in _SET_BY_COMPONENTS or base.startswith(EXTENSION)
@@ -431,26 +433,26 @@ class ConstantFeatures:
 
     def look_at(self, docs: Sequence[Any]) -> None:
         """Look at a training batch, and warn once enough tokens were seen."""
-        if self._tokens >= _TOKENS_TO_JUDGE:
-            return
         self._tokens += sum(map(len, docs))
-        for name, values in self._values.items():
+        for name, values in self.values.items():
             if len(values) < 2:
                 values.update(value for doc in docs for value in _values_of(doc, name))
-            if len(values) < 2 and self._tokens >= _TOKENS_TO_JUDGE:
+        if self._tokens < _TOKENS_TO_JUDGE:
+            return
+        for name, values in self.values.items():
+            if len(values) < 2:
                 _LOGGER.warning(
                     f"The feature {name} has the same value in all of the first {self._tokens:,} "
                     "tokens of training, so that nothing can be learned from it. If a component "
                     "sets it, name that component in [training] annotating_components. Otherwise "
                     f"remove {name} from attrs."
                 )
+        self.values = {}
 
 
 def _values_of(doc: Any, name: str) -> set:  # noqa: ANN401 (a Doc)
     feature = parse_feature(name)
-    if feature is None:
-        return {*doc.to_array([name]).ravel().tolist()}
-    if feature.cut is None:
+    if feature is not None and feature.cut is None:
         return {tuple(texts) for texts in extension_texts(doc, feature)}
-    bases = {*doc.to_array([feature.base]).ravel().tolist()}
-    return {tuple(feature.pieces(doc.vocab.strings[base])) for base in bases}
+    values = {*doc.to_array([feature.base if feature else name]).ravel().tolist()}
+    return {tuple(feature.pieces(doc.vocab.strings[v])) for v in values} if feature else values

@@ -2,6 +2,7 @@
 
 import weakref
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Callable, Optional, cast
 
 import numpy
@@ -14,7 +15,6 @@ from ..common.checks import MAX_SIZE, check_share, check_whole
 from ..common.nodes import PARTLY_LOADED, Pinned, bound, describe
 from ..common.registered import INIT_TABLES
 from ..common.types import Array, RowLayer
-from ..compute.array_ops import for_kernel, on_cpu
 from ..compute.hashing import MAX_HASHES
 from ..compute.ops import operations
 from ..compute.plans import READING, Reading
@@ -63,13 +63,13 @@ def hash_rows(nV: int, *, attr: str, num_hashes: int, seed: int) -> RowLayer:
 
 def forward_hash(model: RowLayer, ids: Ints1d, is_train: bool) -> tuple[Ints2d, Callable]:
     """Hash the ids, and reduce the hashes to rows."""
-    ids = for_kernel(model.ops, ids, "uint64")
     rows = operations(model.ops).hash_rows(ids, *hashed_by(model))
+    return rows, partial(_no_gradient, model.ops)
 
-    def backprop(d_rows: Ints2d) -> Ints1d:
-        return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
 
-    return rows, backprop
+def _no_gradient(ops: Ops, d_rows: Ints2d) -> Ints1d:
+    """Return zeros for ids, which are integers."""
+    return ops.alloc1i(len(d_rows))
 
 
 def hashed_by(model: RowLayer, reading: Reading = READING) -> tuple[int, int, int]:
@@ -115,11 +115,7 @@ def forward_lookup(
     if is_train and unk_dropout:
         keep = model.ops.get_dropout_mask(rows.shape, unk_dropout) != 0
         rows = model.ops.xp.where(keep, rows, model.ops.xp.int32(UNKNOWN_ROW))
-
-    def backprop(d_rows: Ints2d) -> Ints1d:
-        return model.ops.alloc1i(ids.shape[0])  # integers have no gradient
-
-    return model.ops.reshape2i(rows, -1, 1), backprop
+    return model.ops.reshape2i(rows, -1, 1), partial(_no_gradient, model.ops)
 
 
 def read_keys(model: RowLayer, ops: Ops, reading: Reading) -> tuple[Array, Array]:
@@ -150,7 +146,7 @@ _COPIES: dict[tuple[int, int], Array] = {}
 
 def on_device(ops: Ops, array: Array) -> Array:
     """Return an array on a device. Copies are cached while the array lives."""
-    if on_cpu(ops) or not isinstance(array, numpy.ndarray):
+    if ops.device_type == "cpu" or not isinstance(array, numpy.ndarray):
         return array
     key = (id(array), ops.device_id)
     if key not in _COPIES:
@@ -205,11 +201,7 @@ class Symbols:
         return len(self.keys)
 
     def find(self, ops: Ops, ids: Ints1d) -> Ints1d:
-        """Find the rows (N,) int32 of ids (N,) uint64 by binary search: 0 for an unknown id.
-
-        Other integers are cast to uint64: numpy would compare them with the keys as floats.
-        """
-        ids = for_kernel(ops, ids, "uint64")
+        """Find the rows (N,) int32 of ids (N,) uint64 by binary search: 0 for an unknown id."""
         keys, row_of = on_device(ops, self.keys), on_device(ops, self.rows)
         return operations(ops).look_up(ids, keys, row_of)
 

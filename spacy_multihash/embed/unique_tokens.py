@@ -35,12 +35,14 @@ _UNKNOWN, _BASE = "unknown ", "base "
 
 # An attribute's id, or the name of a feature beyond spaCy's attributes.
 Column = Union[int, str]
+# Symbols (M,) uint64, and how many of them each token has, (U,) int32.
+Bags = tuple[numpy.ndarray, numpy.ndarray]
 
 
 class UniqueTokens:
     """The unique tokens of a batch, which act like a Doc with just these tokens.
 
-    Like a Doc, it has `vocab`, `len` and `to_array`. It also has `bags`.
+    Like a Doc, it has `vocab`, `len` and `to_array`. It also has `symbols`.
 
     ids (numpy.ndarray): (U, C) uint64, a row per unique token.
     columns (Sequence[Column]): The C attributes in `ids`. The column of an extension attribute
@@ -70,12 +72,21 @@ class UniqueTokens:
         if len(self):
             return self
         ids = numpy.zeros((1, len(self.columns)), dtype="uint64")
-        values = dict.fromkeys(self.values, [pack([])])
+        values = dict.fromkeys(self.values, [b""])
         return UniqueTokens(ids, list(self.columns), self.vocab, self.features, values)
 
     def __len__(self) -> int:
         """Count the unique tokens, U."""
         return len(self.ids)
+
+    def is_bag(self, column: Column) -> bool:
+        """Check if a token may have several symbols in a column."""
+        return isinstance(column, str) and self.features[column].has_bags
+
+    def symbols(self, columns: Sequence[Column]) -> tuple[numpy.ndarray, list[Bags]]:
+        """Read the columns with one symbol a token, (U, S) uint64; and the bags of each other."""
+        singles = self.to_array([column for column in columns if not self.is_bag(column)])
+        return singles, [self.bags(cast(str, column)) for column in columns if self.is_bag(column)]
 
     def to_array(self, attrs: Union[Column, Sequence[Column]], /) -> numpy.ndarray:
         """Return ids (U, len(attrs)) uint64, or (U,) for an attribute that isn't in a list.
@@ -83,10 +94,9 @@ class UniqueTokens:
         attrs: Attributes, and features with one symbol per token.
         """
         if isinstance(attrs, (int, str)):
-            return numpy.ascontiguousarray(self.to_array([attrs])[:, 0])
-        if not any(isinstance(attr, str) for attr in attrs):
-            places = [self.columns[attr] for attr in attrs]
-            return self.ids if places == [*range(self.ids.shape[1])] else self.ids[:, places]
+            return self.to_array([attrs])[:, 0].copy()
+        if attrs == list(self.columns):
+            return self.ids
         ids = numpy.empty((len(self), len(attrs)), dtype="uint64")
         of_bases = defaultdict(list)  # the features of each base, whose strings are cut at once
         for i, attr in enumerate(attrs):
@@ -95,23 +105,19 @@ class UniqueTokens:
             else:
                 ids[:, i] = self.ids[:, self.columns[attr]]
         for column, of_base in of_bases.items():
-            features = tuple(self.features[cast(str, attrs[i])] for i in of_base)
-            symbols, _ = unpack_bags(self._cut(column, features))
+            names = [cast(str, attrs[i]) for i in of_base]
+            symbols, _ = unpack_bags(self._cut(column, [self.features[name] for name in names]))
             ids[:, of_base] = symbols.reshape(-1, len(of_base))
-            for i in of_base:
-                unknown = self._unknown(cast(str, attrs[i]))
-                (tokens,) = unknown.nonzero()
-                ids[tokens, i] = unknown[tokens]
+            for i, name in zip(of_base, names, strict=True):
+                unknown = self._unknown(name)
+                ids[unknown != 0, i] = unknown[unknown != 0]
         return ids
 
-    def bags(self, name: str) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Return all symbols, ids (M,) uint64, and their number per token, (U,) int32.
-
-        name (str): Name of a feature beyond spaCy's attributes.
-        """
+    def bags(self, name: str) -> Bags:
+        """Return all symbols of a feature, and their number per token."""
         feature = self.features[name]
         if feature.cut is not None:
-            bags = self._cut(feature.column, (feature,))
+            bags = self._cut(feature.column, [feature])
         else:
             values = self.values[name]
             bags = [values[i] for i in self.ids[:, self.columns[name]].tolist()]
@@ -121,14 +127,20 @@ class UniqueTokens:
         return unpack_bags(bags)
 
     def _unknown(self, name: str) -> numpy.ndarray:
-        """Return the symbols that replace a feature's, (U,) uint64, or (0,) if there are none."""
+        """Return the symbols that replace a feature's, (U,) uint64, 0 where it's known."""
         column = self.columns.get(_UNKNOWN + name)
-        return numpy.zeros(0, dtype="uint64") if column is None else self.ids[:, column]
+        return numpy.zeros(len(self), "uint64") if column is None else self.ids[:, column]
 
-    def _cut(self, base: Column, features: tuple[Feature, ...]) -> list[bytes]:
-        column = self.columns.get(f"{_BASE}{base}")
-        ids = self.ids[:, self.columns[base] if column is None else column]
-        return substrings_of(self.vocab, features).of(self.vocab.strings, ids)
+    def _cut(self, base: Column, features: Sequence[Feature]) -> list[bytes]:
+        column = self.columns.get(f"{_BASE}{base}", self.columns[base])
+        return substrings_of(self.vocab, (*features,)).of(self.vocab.strings, self.ids[:, column])
+
+
+def as_rows(docs: Sequence[DocLike], attrs: Sequence[Column]) -> numpy.ndarray:
+    """Read the attributes of all tokens, (N, A) uint64 contiguous."""
+    # A Doc gives (N,) instead of (N, 1) for a single attribute
+    arrays = [doc.to_array([*attrs]).reshape((-1, len(attrs))) for doc in docs]
+    return numpy.ascontiguousarray(arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays))
 
 
 def find_unique(
@@ -139,12 +151,9 @@ def find_unique(
     Raises the errors of `read_extension`.
     """
     vocab = docs[0].vocab
-    bases = list(dict.fromkeys(f.column for f in features.values() if f.cut is not None))
+    bases = [feature.column for feature in features.values() if feature.cut is not None]
     columns: list[Column] = list(dict.fromkeys([*attrs, *bases]))
-    arrays: list[Array] = []
-    if columns:  # a Doc gives (N,) instead of (N, 1) for a single attribute, and no array for none
-        read = [doc.to_array(columns).reshape((-1, len(columns))) for doc in docs]
-        arrays.append(read[0] if len(read) == 1 else numpy.concatenate(read))
+    arrays = [as_rows(docs, columns)] if columns else []
     values = {}
     for name, feature in features.items():
         if feature.cut is None:
@@ -152,19 +161,19 @@ def find_unique(
             arrays.append(value_of[:, None])
             columns.append(name)
     if features and any(hasattr(doc, "unknown_symbols") for doc in docs):
-        for base in bases:
-            read = [getattr(doc, "with_known_symbols", doc).to_array(base) for doc in docs]
-            arrays.append(numpy.concatenate(read)[:, None])
+        whole = [getattr(doc, "with_known_symbols", doc) for doc in docs]
+        for base in dict.fromkeys(bases):
+            arrays.append(as_rows(whole, [base]))
             columns.append(f"{_BASE}{base}")
         for name in features:
             arrays.append(numpy.concatenate([_unknown_symbols(doc, name) for doc in docs])[:, None])
             columns.append(_UNKNOWN + name)
     ids = arrays[0] if len(arrays) == 1 else numpy.hstack(arrays)
-    if len(ids) <= MAX_TOKENS_AS_THEY_ARE:
-        tokens = UniqueTokens(ids, columns, vocab, features, values)
-        return tokens, numpy.arange(len(ids), dtype="int32")
-    first, unique_of = distinct_rows(ids)
-    return UniqueTokens(ids[first], columns, vocab, features, values), unique_of
+    unique_of = numpy.arange(len(ids), dtype="int32")
+    if len(ids) > MAX_TOKENS_AS_THEY_ARE:
+        first, unique_of = distinct_rows(ids)
+        ids = ids[first]
+    return UniqueTokens(ids, columns, vocab, features, values), unique_of
 
 
 def _unknown_symbols(doc: Any, name: str) -> numpy.ndarray:  # noqa: ANN401 (a DocLike)
@@ -247,7 +256,7 @@ def forward(
     lengths = model.ops.asarray1i([len(doc) for doc in docs])
     if not any(map(len, docs)):
         return Ragged(model.ops.alloc2f(0, model.get_dim("nO")), lengths), lambda d_tokens: []
-    if is_train:
+    if is_train and constant.values:
         constant.look_at(docs)
     tokens, indices = find_unique(docs, reads.attrs_in(docs[0].vocab), reads.features)
     of_unique, backprop_unique = model.layers[0]([tokens], is_train)
@@ -259,13 +268,13 @@ def forward(
     vectors_info = ArrayInfo.from_array(vectors)
 
     def backprop(d_tokens: Ragged) -> list[DocLike]:
-        vectors_info.check_consistency(cast(Floats2d, d_tokens.dataXd))
-        d_vectors = for_kernel(model.ops, cast(Array, d_tokens.dataXd), "float32")
-        d_unique = d_vectors
+        d_vectors: Array = d_tokens.dataXd
+        vectors_info.check_consistency(d_vectors)
         if unique_of is not None:
             d_unique = model.ops.alloc2f(len(tokens), d_vectors.shape[1])
-            model.ops.scatter_add(d_unique, unique_of, d_vectors)
-        backprop_unique(Ragged(d_unique, of_unique.lengths))
+            model.ops.scatter_add(d_unique, unique_of, for_kernel(model.ops, d_vectors, "float32"))
+            d_vectors = d_unique
+        backprop_unique(Ragged(d_vectors, of_unique.lengths))
         return []
 
     return Ragged(vectors, lengths), backprop

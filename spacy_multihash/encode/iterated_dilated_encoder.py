@@ -9,14 +9,19 @@ from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
 from ..common.nodes import LINEAR, Pinned, bound, no_backprop
-from ..common.types import Array
-from ..compute.array_ops import ArrayOps, for_kernel
-from ..compute.dropout_masks import draw_mask
-from ..compute.maxout import Docs, Gradients, Layer
+from ..common.types import Array, EncoderModel
+from ..compute.array_ops import (
+    ArrayOps,
+    Docs,
+    Gradients,
+    Layer,
+    for_kernel,
+    join_docs,
+    split_docs,
+)
 from ..compute.maxout_norm import gradients
 from ..compute.ops import operations
 from ..compute.plans import READING, Plan, Reading
-from .docs import EncoderModel, join_docs, split_docs
 
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
@@ -111,7 +116,7 @@ def forward(
         ops = operations(model.ops)
         X, lengths = join_docs(ops, Xs, model.get_dim("nI"))
         encoder = plan.of(model, ops, _read_encoder)
-        return split_docs(ops.encode(X, encoder, lengths), Xs), no_backprop(NAME)
+        return split_docs(ops.encode(X, encoder, lengths), [*map(len, Xs)]), no_backprop(NAME)
     passes, backprop_passes = begin_passes(model, Xs)
     Y_info = ArrayInfo.from_array(passes[-1])
 
@@ -120,7 +125,7 @@ def forward(
         Y_info.check_consistency(d_last)
         return backprop_passes([None] * (len(passes) - 1) + [d_last])
 
-    return split_docs(passes[-1], Xs), backprop
+    return split_docs(passes[-1], [*map(len, Xs)]), backprop
 
 
 def _read_encoder(ops: ArrayOps, reading: Reading, model: EncoderModel) -> Any:  # noqa: ANN401
@@ -135,7 +140,8 @@ def init(
         model.set_dim("nI", X[0].shape[1])
     elif not model.has_dim("nI"):
         model.set_dim("nI", model.get_dim("nO"))
-    model.layers[0].set_dim("nI", model.get_dim("nI") * _columns(model))
+    columns = 2 * model.attrs["window_size"].value + 1
+    model.layers[0].set_dim("nI", model.get_dim("nI") * columns)
     for layer in model.layers:
         layer.initialize()
 
@@ -168,7 +174,7 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d
     caches: list[tuple[Array, Any, Optional[Array]]] = []
     for step in steps:
         Y, cache = ops.window_maxout(X, step.layer, docs, is_train=True)
-        mask = draw_mask(ops, Y.shape, rate) if step.ends else None
+        mask = ops.draw_mask(Y.shape, rate) if step.ends else None
         if mask is not None:
             Y *= mask
         caches.append((X, cache, mask))
@@ -186,7 +192,7 @@ def begin_passes(model: EncoderModel, Xs: list[Floats2d]) -> tuple[list[Floats2d
                 dY = dY * mask
             dY, d_params = for_kernel(ops, dY, "float32"), _gradients(step)
             dY = ops.backprop_window_maxout(dY, X, step.layer, docs, cache, d_params)
-        return split_docs(dY, Xs)
+        return split_docs(dY, [*map(len, Xs)])
 
     return passes, backprop
 
@@ -197,7 +203,7 @@ def _steps(model: EncoderModel, reading: Reading = READING) -> list[Step]:
         reading.attr(model, name).value
         for name in ("dilations", "repeats", "window_size", "residual")
     )
-    convolutions = _convolutions(model)
+    convolutions = [layer for layer in model.layers if layer.name == LINEAR]
     norms = reading.layers(model)[len(convolutions) :]
     nodes = [[layer, *norms[i : i + 1]] for i, layer in enumerate(convolutions)]
     # Read once, as passes that share their weights have the same nodes
@@ -205,35 +211,28 @@ def _steps(model: EncoderModel, reading: Reading = READING) -> list[Step]:
         [reading.param(node, p) for node in of_one for p in node.param_names] for of_one in nodes
     ]
     share = len(convolutions) == 1 + len(dilations)
-    # The number, the dilation, whether it's in the stack, and whether it's the stack's last
-    walk = [(0, 1, False, False)]
-    for repeat in range(repeats):
-        first = 1 if share else 1 + repeat * len(dilations)
-        last = len(dilations) - 1
-        walk += [(first + i, dilation, True, i == last) for i, dilation in enumerate(dilations)]
+    # The number and dilation of each convolution in the stack
+    walk = [
+        (1 + i + (0 if share else repeat * len(dilations)), dilation)
+        for repeat in range(repeats)
+        for i, dilation in enumerate(dilations)
+    ]
     steps = []
-    for number, dilation, inner, ends in walk:
+    for place, (number, dilation) in enumerate([(0, 1), *walk]):
         W, b, *norm = cast(list[Array], params[number])
         G, beta = norm or (None, None)
+        inner = place > 0
         layer = Layer(
             W[:, None], b[:, None], G, beta, window, dilation, inner, inner and residual, NAME
         )
-        steps.append(Step(nodes[number], layer, ends))
+        steps.append(Step(nodes[number], layer, inner and place % len(dilations) == 0))
     return steps
-
-
-def _convolutions(model: EncoderModel) -> list[Model]:
-    return [layer for layer in model.layers if layer.name == LINEAR]
 
 
 def _gradients(step: Step) -> Gradients:
     dW, db = gradients(step.nodes[0], ("W", "b"))
     dG, dbeta = gradients(step.nodes[1], ("G", "b")) if step.nodes[1:] else (None, None)
     return dW[:, None], db[:, None], dG, dbeta
-
-
-def _columns(model: EncoderModel) -> int:
-    return 2 * model.attrs["window_size"].value + 1
 
 
 def _identity_init(C: int, ops: Ops, shape: tuple[int, ...]) -> Floats2d:

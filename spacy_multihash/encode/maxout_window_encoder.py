@@ -8,14 +8,11 @@ from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
 from ..common.nodes import Pinned, bound, no_backprop
-from ..common.types import Array
-from ..compute.array_ops import ArrayOps
-from ..compute.dropout_masks import draw_mask
-from ..compute.maxout import Layer, docs_between
+from ..common.types import Array, EncoderModel
+from ..compute.array_ops import ArrayOps, Layer, docs_between, join_docs, split_docs
 from ..compute.maxout_norm import MaxoutNorm, gradients, parameters
 from ..compute.ops import operations
-from ..compute.plans import READING, Plan, Reading
-from .docs import EncoderModel, join_docs, split_docs
+from ..compute.plans import Plan, Reading
 
 NAME = "maxout_window_encoder"
 
@@ -52,20 +49,18 @@ def forward(
 ) -> tuple[list[Floats2d], Callable]:
     """Compute all layers: in one call in prediction, layer by layer in training."""
     ops, nO = operations(model.ops), model.get_dim("nO")
-    X, lengths = join_docs(ops, Xs, nO)
+    (X, lengths), sizes = join_docs(ops, Xs, nO), [*map(len, Xs)]
+    layers, encoder = plan.of(model, ops, _read_layers)
     if not is_train:
-        encoder = plan.of(model, ops, _read_encoder)
-        return split_docs(ops.encode(X, encoder, lengths), Xs), no_backprop(NAME)
-    layers = _read_layers(READING, model)
+        return split_docs(ops.encode(X, encoder, lengths), sizes), no_backprop(NAME)
     shapes, rate = docs_between(layers, lengths, pad=True), model.attrs["dropout_rate"]
-    rows: Array = ops.xp.concatenate([ops.alloc2f(1, nO), X])
+    Y: Array = ops.xp.concatenate([ops.alloc2f(1, nO), X])
     caches: list[tuple[Array, Any, Optional[Array]]] = []
     for layer, docs in zip(layers, shapes, strict=True):
-        mask = draw_mask(ops, (docs.rows, nO), rate)
-        Y, cache = ops.window_maxout(rows, layer, docs, mask=mask, is_train=True)
-        caches.append((rows, cache, mask))
-        rows = Y
-    Y_info = ArrayInfo.from_array(rows)
+        X, mask = Y, ops.draw_mask((docs.rows, nO), rate)
+        Y, cache = ops.window_maxout(X, layer, docs, mask=mask, is_train=True)
+        caches.append((X, cache, mask))
+    Y_info = ArrayInfo.from_array(Y)
 
     def backprop(dYs: list[Floats2d]) -> list[Floats2d]:
         dY = ops.xp.concatenate([ops.alloc2f(1, nO), join_docs(ops, dYs, nO)[0]])
@@ -74,21 +69,18 @@ def forward(
         for node, layer, docs, (X, cache, mask) in reversed(list(steps)):
             d_params = gradients(node)
             dY = ops.backprop_window_maxout(dY, X, layer, docs, cache, d_params, mask=mask)
-        return split_docs(dY[1:], Xs)
+        return split_docs(dY[1:], sizes)
 
-    return split_docs(rows[1:], Xs), backprop
-
-
-def _read_encoder(ops: ArrayOps, reading: Reading, model: EncoderModel) -> Any:  # noqa: ANN401
-    return ops.encoder(_read_layers(reading, model), pad=True)
+    return split_docs(Y[1:], sizes), backprop
 
 
-def _read_layers(reading: Reading, model: EncoderModel) -> list[Layer]:
+def _read_layers(ops: ArrayOps, reading: Reading, model: EncoderModel) -> tuple[list[Layer], Any]:
     window = reading.attr(model, "window_size").value
-    return [
+    layers = [
         Layer(*parameters(layer, reading.param), window=window, residual=True, name=NAME)
         for layer in reading.layers(model)
     ]
+    return layers, ops.encoder(layers, pad=True)
 
 
 def init(

@@ -53,7 +53,7 @@ def forward_ids(
     constant: ConstantFeatures, model: NgramLayer, docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Put the attribute's ids of all docs in one array, and hash the n-grams."""
-    if is_train:
+    if is_train and constant.values:
         constant.look_at(docs)
     attr = model.attrs["attr_id"].value
     none = numpy.zeros(0, dtype="uint64")  # for a batch without docs

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Ops, to_numpy
 
-from spacy_multihash.compute.array_ops import for_sums
-from spacy_multihash.compute.bags import Bags
+from spacy_multihash.compute.array_ops import Bags, for_sums
 from spacy_multihash.compute.ops import operations
 from spacy_multihash.compute.threads import set_threads
 
@@ -59,7 +58,7 @@ def compute(case: Case, ops: Ops) -> list[numpy.ndarray]:
     dE: Any = ops.alloc2f(*E.shape)
     compiled = operations(ops)
     compiled.scatter_sum(dE, bags, d_vectors)
-    found = compiled.gather_sum(E, bags), dE, compiled.gather_dot(E, bags, d_vectors)
+    found = compiled.sum_columns([E], [bags]), dE, compiled.gather_dot(E, bags, d_vectors)
     return [to_numpy(array) for array in found]
 
 

@@ -9,9 +9,8 @@ import numpy
 import pytest
 
 from spacy_multihash.compute import dispatch
-from spacy_multihash.compute.bags import Bags, ColumnTable
+from spacy_multihash.compute.array_ops import Bags, ColumnTable, Docs, Layer
 from spacy_multihash.compute.hashing import MAX_HASHES, Hashing
-from spacy_multihash.compute.maxout import Docs, Layer
 from spacy_multihash.ner.transition.rules import NO_LABEL, Actions, Rules
 from spacy_multihash.ner.transition.states import Parts, Weights
 from spacy_multihash.parse import actions as parse

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import NumpyOps
 
-from spacy_multihash.compute import hashing, maxout
-from spacy_multihash.compute.bags import Bags, ColumnTable
+from spacy_multihash.compute import hashing
+from spacy_multihash.compute.array_ops import Bags, ColumnTable, Docs, Layer
 from spacy_multihash.compute.dispatch import NONE, available_kernels, kernels
 from spacy_multihash.compute.ops import operations
 from spacy_multihash.embed.rows import Symbols, hash_rows
@@ -94,15 +94,13 @@ def assert_all_equal_twins(
                     assert_allclose(found, twin, atol=atol * scale, rtol=rtol, err_msg=name)
 
 
-def draw_layer(
-    draw: Draw, nI: int, nO: int, *, window: int = 0, residual: bool = False
-) -> maxout.Layer:
+def draw_layer(draw: Draw, nI: int, nO: int, *, window: int = 0, residual: bool = False) -> Layer:
     nP = draw.size(1, 5)
     W = draw.floats(nO, nP, (2 * window + 1) * nI, scale=0.3)
     # The norm of two or three numbers that are nearly equal would magnify rounding
     G, beta = draw.floats(2, nO) if nO > 3 and draw.one(True, False) else (None, None)
     dilation = draw.one(1, 1, 2, 7, 10**6)
-    return maxout.Layer(W, draw.floats(nO, nP), G, beta, window, dilation, residual=residual)
+    return Layer(W, draw.floats(nO, nP), G, beta, window, dilation, residual=residual)
 
 
 @fuzz
@@ -118,7 +116,7 @@ def test_encoders(draw: Draw) -> None:
     Y = numpy.concatenate([numpy.zeros((int(pad), width), "float32"), X])
     with using_kernels(NONE):
         for layer, before, after in zip(layers, padding, padding[1:], strict=False):
-            Y, _ = operations(OPS).window_maxout(Y, layer, maxout.Docs(lengths, before, after, pad))
+            Y, _ = operations(OPS).window_maxout(Y, layer, Docs(lengths, before, after, pad))
     for name in (NONE, *COMPILED):
         with using_kernels(name):
             ops = operations(OPS)
@@ -143,7 +141,7 @@ def test_bags(draw: Draw) -> None:
         dE = numpy.zeros_like(E)
         operations(OPS).scatter_sum(dE, bag, d_vectors)
         return [
-            operations(OPS).gather_sum(E, bag),
+            operations(OPS).sum_columns([E], [bag]),
             dE,
             operations(OPS).gather_dot(E, bag, d_vectors),
         ]
@@ -183,11 +181,11 @@ def test_hashed_columns(draw: Draw) -> None:
         for a, (nV, num_hashes, seed) in enumerate(columns):
             layer = hash_rows(nV, attr="NORM", num_hashes=num_hashes, seed=seed)
             bag = Bags(layer.predict(numpy.ascontiguousarray(ids[:, a])))
-            expected.append(operations(OPS).gather_sum(tables[a], bag))
+            expected.append(operations(OPS).sum_columns([tables[a]], [bag]))
             gradients.append(numpy.zeros_like(tables[a]))
             operations(OPS).scatter_sum(gradients[a], bag, d_vectors[:, a * W : (a + 1) * W])
         mixed, _ = operations(OPS).window_maxout(
-            numpy.hstack(expected), mix, maxout.Docs(numpy.array([U]))
+            numpy.hstack(expected), mix, Docs(numpy.array([U]))
         )
     for name in (NONE, *COMPILED):
         with using_kernels(name):

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from thinc.api import chain, fix_random_seed
 
-from spacy_multihash.compute import gpu, maxout
+from spacy_multihash.compute import gpu
+from spacy_multihash.compute.array_ops import Docs, Layer
+from spacy_multihash.compute.gpu import GpuOps
 from spacy_multihash.compute.hashing import hashing_of
-from spacy_multihash.compute.maxout_norm import parameters
-from spacy_multihash.compute.ops import GpuOps, HostOps, operations
+from spacy_multihash.compute.ops import HostOps
 from spacy_multihash.embed import embeddings
-from spacy_multihash.layers import MaxoutNorm, TableEmbed, hash_rows, multi_embed
-from tests.helpers.kernels import using_kernels
-from tests.helpers.maxout import random_vectors, randomize
+from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed
+from tests.helpers.maxout import random_vectors
 
 SOURCE = Path(gpu.__file__).with_name("gpu.cu")
 THREADS = 4
@@ -142,54 +142,36 @@ def test_dropout_of_tables_that_are_gathered_at_once_is_that_of_the_layers(
 
 @pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize("n", [0, 1, 9])
-def test_hashing_and_gathering_at_once_equals_the_layers(n: int) -> None:
-    settings = [(50, 4, 1), (7, 1, 8), (30, 16, 9), (1000, 5, 2**32 - 1)]
-    layers = [
-        chain(hash_rows(nV, attr="NORM", num_hashes=k, seed=seed), TableEmbed(6, nV))
-        for nV, k, seed in settings
-    ]
-    model = multi_embed(*layers).initialize()
+def test_hashing_and_gathering_at_once_equals_array_code(n: int) -> None:
+    hashing = hashing_of(((50, 4, 1), (7, 1, 8), (30, 16, 9), (1000, 5, 2**32 - 1)))
     ids = numpy.random.default_rng(0).integers(0, 2**64, (n, 4), dtype="uint64")
-    expected, backprop = model.begin_update(ids)
-    hashing = hashing_of(tuple((nV, k, seed) for nV, k, seed in settings))
-    tables = [layer.layers[1].get_param("E") for layer in layers]
-    vectors, rows = gpu.hash_embed(ids, tables, hashing)
-    assert_allclose(vectors, expected, atol=1e-6)
-    d_vectors = random_vectors(n, 24)
-    backprop(d_vectors)
-    gradients = [numpy.zeros_like(table) for table in tables]
-    gpu.hash_embed_backward(gradients, hashing, rows, d_vectors)
-    for gradient, layer in zip(gradients, layers, strict=True):
-        assert_allclose(gradient, layer.layers[1].get_grad("E"), atol=1e-5)
+    tables = [random_vectors(nV, 6) for nV in hashing.nV.tolist()]
+    d_vectors, results = random_vectors(n, 24), []
+    for ops in (HostOps(), GpuOps()):
+        vectors, rows = ops.hash_embed(ids, tables, hashing)
+        gradients = [numpy.zeros_like(table) for table in tables]
+        ops.backprop_hash_embed(gradients, hashing, rows, d_vectors)
+        results.append([vectors, *gradients])
+    for one, other in zip(*results, strict=True):
+        assert_allclose(one, other, atol=1e-5)
 
 
 @pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize("nP", [1, 3])
 @pytest.mark.parametrize("n", [0, 1, 9])
-def test_maxout_norm_both_ways_equals_the_layer(n: int, nP: int) -> None:
-    model = randomize(MaxoutNorm(5, 7, nP=nP).initialize())
+def test_maxout_norm_both_ways_equals_array_code(n: int, nP: int) -> None:
     X, dY = random_vectors(n, 7), random_vectors(n, 5, seed=1)
-    layer, docs = maxout.Layer(*parameters(model)), maxout.Docs(numpy.array([n]))
-    with using_kernels("none"):
-        expected, cache = operations(X).window_maxout(X, layer, docs, is_train=True)
-        _, backprop = model.begin_update(X)
-        dX = backprop(dY)
-    assert cache is not None
-    W, b, G, beta = layer.params
-    sums, b = X @ W.transpose(1, 0, 2).reshape(nP * 5, 7).T, numpy.ascontiguousarray(b.T)
-
-    out, Xhat, which = (numpy.empty((n, 5), kind) for kind in ("float32", "float32", "uint8"))
-    scale = numpy.empty(n, "float32")
-    gpu.maxout_norm_forward(sums, b, G, beta, out)
-    assert_allclose(out, expected, atol=1e-5)
-    gpu.maxout_norm_forward(sums, b, G, beta, out, Xhat, scale, which)
-    assert_allclose(out, expected, atol=1e-5)
-    assert_allclose(Xhat, cache.Xhat, atol=1e-5)
-    assert_allclose(scale, cache.scale, rtol=1e-4)
-    assert_array_equal(which, cache.which)
-
-    d_sums = gpu.maxout_norm_backward(dY, G, Xhat, scale, which, nP)
-    assert_allclose(d_sums @ W.reshape(5 * nP, 7), dX, atol=1e-4)
+    W, b, G, beta = (random_vectors(35 * nP, 1, seed).ravel() for seed in range(4))
+    layer = Layer(W.reshape(5, nP, 7), b[: 5 * nP].reshape(5, nP), G[:5].copy(), beta[:5].copy())
+    docs, results = Docs(numpy.array([n])), []
+    for ops in (HostOps(), GpuOps()):
+        Y, cache = ops.window_maxout(X, layer, docs, is_train=True)
+        assert cache is not None
+        gradients: Any = tuple(numpy.zeros_like(param) for param in layer[:4])
+        dX = ops.backprop_window_maxout(dY, X, layer, docs, cache, gradients)
+        results.append([Y, *cache, dX, *gradients])
+    for one, other in zip(*results, strict=True):
+        assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
 def test_source_compiles_for_a_gpu(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash import set_threads
+from spacy_multihash.compute.array_ops import Docs, Layer
 from spacy_multihash.compute.dispatch import available_kernels
-from spacy_multihash.compute.maxout import Docs, Layer
 from spacy_multihash.compute.ops import operations
 from tests.helpers.kernels import using_kernels
 
@@ -40,7 +40,7 @@ def everything(
         Y, cache = operations(X).window_maxout(X, layer, docs, mask=mask, is_train=True)
         assert cache is not None
         assert_array_equal(operations(X).window_maxout(X, layer, docs, mask=mask)[0], Y)
-        gradients = [None if param is None else numpy.ones_like(param) for param in layer.params]
+        gradients = [None if param is None else numpy.ones_like(param) for param in layer[:4]]
         dX = operations(X).backprop_window_maxout(
             dY, X, layer, docs, cache, tuple(gradients), mask=mask
         )

@@ -1,5 +1,8 @@
 """Which operations compute, by the device of a layer and the chosen kernels."""
 
+import inspect
+from collections.abc import Callable
+
 import numpy
 import pytest
 from thinc.api import CupyOps, NumpyOps, Ops
@@ -27,9 +30,18 @@ def test_operations_of_a_gpu_are_those_of_its_number() -> None:
     assert operations(CupyOps(device_id=1)) is operations(CupyOps(device_id=1))
 
 
-def test_compiled_operations_are_those_of_array_code() -> None:
+@pytest.mark.parametrize("compiled", [KernelOps, GpuOps])
+def test_compiled_operations_are_those_of_array_code(compiled: type[Ops]) -> None:
     public = {name for name in vars(ArrayOps) if not name.startswith("_")}
-    own = {name for name in vars(KernelOps) if not name.startswith("_")}
-    assert own - public == {"affine", "gemm", "cblas"}  # thinc's own
+    for name, method in vars(compiled).items():
+        thincs = ("affine", "gemm", "cblas")
+        if callable(method) and name not in thincs and not name.startswith("__"):
+            assert arguments(method) == arguments(vars(ArrayOps)[name]), name
     # No operation of thinc's is replaced by accident: thinc's layers may hold KernelOps.
     assert not public & {*dir(Ops)}
+
+
+def arguments(method: Callable) -> list[tuple]:
+    """List what callers depend on: the names, kinds and defaults of arguments."""
+    parameters = inspect.signature(method).parameters.values()
+    return [(each.name, each.kind, each.default) for each in parameters]

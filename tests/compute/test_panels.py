@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash import set_threads
 from spacy_multihash.compute import dispatch
+from spacy_multihash.compute.array_ops import Docs, Layer
 from spacy_multihash.compute.dispatch import available_kernels
-from spacy_multihash.compute.maxout import Docs, Layer
 from spacy_multihash.compute.ops import operations
 from tests.helpers.kernels import using_kernels
 from tests.helpers.paths import ROOT

@@ -10,7 +10,7 @@ from thinc.util import ArrayInfo
 from ...common.nodes import Pinned, bound, forget_weights, no_backprop
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
 from ...compute.ops import operations
-from ...encode.docs import split_docs
+from ...compute.array_ops import split_docs
 from ...encode.iterated_dilated_encoder import NAME as DILATED
 from ...encode.iterated_dilated_encoder import begin_passes
 from ...encode.maxout_window_encoder import NAME as WINDOWS
@@ -124,7 +124,8 @@ def _begin(every_pass: bool, model: TokenTagger, docs: list[DocLike]) -> tuple[F
         stacked = model.ops.xp.stack(passes)
         return stacked, lambda d_passes: backprop_embed(backprop_passes(list(d_passes)))
     Ys, backprop = tok2vec.begin_update(docs)
-    return join_vectors(model, Ys)[None], lambda d_passes: backprop(split_docs(d_passes[0], Ys))
+    lengths = [*map(len, Ys)]
+    return join_vectors(model, Ys)[None], lambda d: backprop(split_docs(d[0], lengths))
 
 
 def join_vectors(model: TokenTagger, Ys: list[Floats2d]) -> Array:

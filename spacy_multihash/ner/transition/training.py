@@ -16,7 +16,7 @@ from spacy.training import Example
 from thinc.api import Model, NumpyOps, get_array_module
 
 from ...common.types import Array
-from ...compute.dropout_masks import draw_mask
+from ...compute.ops import operations
 from ..entities import token_attributes
 from ..gold import gold_tags, same_tokens, wrong_entities
 from .costs import Gold, costs_of, gold_of, inside_costs, outside_costs
@@ -221,7 +221,8 @@ def learn(
     tokens, steps = tokens_of(parts)
     mask = None
     if weights.upper is not None:
-        mask = draw_mask(NumpyOps(), (len(tokens), weights.upper.shape[1]), state_dropout)
+        shape = len(tokens), weights.upper.shape[1]
+        mask = operations(NumpyOps()).draw_mask(shape, state_dropout)
     states = visit_states(batch, parts, mask)
     unseen = weights.unseen
     lowest = None if unseen is None else _lowest_scores(states, steps, batch.weights)
