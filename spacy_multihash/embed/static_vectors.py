@@ -31,8 +31,6 @@ _NAME_OF_TABLE = re.compile(r"[A-Za-z0-9_-]+")
 
 # The folder, package or file of each table. None for a table that the vocab has already.
 Paths = dict[str, Optional[Path]]
-
-
 # The attribute by which each table finds words. None for the table's own.
 Keys = dict[str, Optional[int]]
 
@@ -64,8 +62,8 @@ def read_vectors(layer: RowsLayer, paths: Paths, keys: Keys) -> DocsLayer:
 
 def forward(model: DocsLayer, docs: list[DocLike], is_train: bool) -> tuple[Ragged, Callable]:
     """Look up the rows, and run the layer on them."""
-    lengths = model.ops.asarray1i([len(doc) for doc in docs])
-    if not any(len(doc) for doc in docs):
+    lengths = model.ops.asarray1i([*map(len, docs)])
+    if not any(map(len, docs)):
         return Ragged(model.ops.alloc2f(0, model.layers[0].get_dim("nO")), lengths), lambda dY: []
     vectors, backprop_vectors = model.layers[0](find_table_rows(model, docs), is_train)
 
@@ -86,13 +84,12 @@ def init(
 
     Warns if a table contains none of the words.
     """
+    rows = None
     if X:
         load_tables(X[0].vocab, paths)
         rows = find_table_rows(model, X)
         _warn_of_other_words(model, X, to_numpy(rows.present))
-        model.layers[0].initialize(X=rows)
-    else:
-        model.layers[0].initialize()
+    model.layers[0].initialize(X=rows)
     model.set_dim("nO", model.layers[0].get_dim("nO"))
 
 
@@ -205,38 +202,32 @@ def require_vectors(static_vectors: DocsLayer) -> DocsLayer:
 
 
 def forward_static(
-    model: Model[list[DocLike], Ragged],
-    docs: list[DocLike],
-    is_train: bool,
+    model: Model[list[DocLike], Ragged], docs: list[DocLike], is_train: bool
 ) -> tuple[Ragged, Callable]:
     """Embed the vectors, with zeros for values whose string isn't in the vocab.
 
     A floret table would look up the string and raise KeyError. Only predictions see them.
     """
     embed_vectors: Any = staticvectors.forward
-    if not docs:
-        return embed_vectors(model, docs, is_train)
-    vocab = docs[0].vocab
-    if not vocab.vectors.shape[1]:
+    vocab = docs[0].vocab if docs else None
+    if vocab is not None and not vocab.vectors.shape[1]:
         raise ValueError(
             "The model reads static vectors, but the vocab of the docs has none. Load the pipeline "
             "with its vectors, source the component into a pipeline that has them, and make docs "
             "by the pipeline's own nlp.make_doc."
         )
-    if getattr(vocab.vectors, "mode", None) != FLORET:
+    if vocab is None or getattr(vocab.vectors, "mode", None) != FLORET:
         return embed_vectors(model, docs, is_train)
     if vocab.vectors.strings is not vocab.strings:  # in a copy, or in another process
         vocab.vectors.strings = vocab.strings
-    if is_train:
-        return embed_vectors(model, docs, is_train)
     attr = vocab.vectors.attr
     ids = numpy.concatenate([doc.to_array(attr) for doc in docs])
-    unknown = numpy.array([id not in vocab.strings for id in ids.tolist()], dtype=bool)
-    if not unknown.any():
+    unknown = [not is_train and id not in vocab.strings for id in ids.tolist()]
+    if not any(unknown):
         return embed_vectors(model, docs, is_train)
     ids[unknown] = 0  # of the empty string, whose vector is zeros
     vectors, backprop = embed_vectors(model, [UniqueTokens(ids[:, None], [attr], vocab)], is_train)
-    return Ragged(vectors.data, model.ops.asarray1i([len(doc) for doc in docs])), backprop
+    return Ragged(vectors.data, model.ops.asarray1i([*map(len, docs)])), backprop
 
 
 def init_static(

@@ -164,7 +164,7 @@ class Recognizer:
     def _begin(self, name: str, settings: dict[str, Any]) -> None:
         """Make the lock, and check and keep the settings."""
         self.name = name
-        self.label_lock, self._plan = LabelLock(), Plan()
+        self.label_lock, self._plan, self._upstream = LabelLock(), Plan(), Plan()
         self.settings = self.settings_type(**settings)
 
     def _read_model(self, ops: ArrayOps, reading: Reading, model: Model) -> Any:  # noqa: ANN401
@@ -191,7 +191,7 @@ class Recognizer:
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
         settings = self.settings
-        warn_unheard(self.name, self.model, docs)
+        warn_unheard(self.name, self._upstream, self.model, docs)
         asks = settings.spans_key is not None or bool(getattr(settings, "threshold", 0))
         if not any(map(len, docs)):
             nothing = span_probabilities(docs, self.labels) if asks else None
@@ -219,7 +219,7 @@ class Recognizer:
         finite.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
-        warn_unheard(self.name, self.model, docs)
+        warn_unheard(self.name, self._upstream, self.model, docs)
         if not any(map(len, docs)):
             if keys is not None:
                 entities_at(docs, keys, self.labels)  # checks them
@@ -284,15 +284,14 @@ def check_loss(component: str, loss: float) -> None:
         )
 
 
-# The ids of models that listen to no other component.
-_WITHOUT_LISTENERS = set[int]()
+def warn_unheard(component: str, plan: Plan, model: Model, docs: Iterable[Doc]) -> None:
+    """Warn if a component listens to a tok2vec that didn't run on docs: its vectors are zeros.
 
-
-def warn_unheard(component: str, model: Model, docs: Iterable[Doc]) -> None:
-    """Warn if a component listens to a tok2vec that didn't run on docs: its vectors are zeros."""
-    if model.id in _WITHOUT_LISTENERS or all(doc.tensor.size or not len(doc) for doc in docs):
+    plan (Plan): Keeps which components the model listens to.
+    """
+    if all(doc.tensor.size or not len(doc) for doc in docs):
         return
-    if upstream := upstream_names(model):
+    if upstream := plan.of(model, operations(model.ops), _read_upstream):
         name = "a tok2vec" if upstream[0] == "*" else f'"{upstream[0]}"'
         warnings.warn(
             f'Component "{component}" listens to {name}, which didn\'t run on the docs: their '
@@ -301,10 +300,11 @@ def warn_unheard(component: str, model: Model, docs: Iterable[Doc]) -> None:
             "nlp.replace_listeners there first.",
             stacklevel=4,
         )
-    else:
-        _WITHOUT_LISTENERS.add(model.id)
 
 
-def upstream_names(model: Model) -> list[str]:
+def _read_upstream(ops: ArrayOps, reading: Reading, model: Model) -> list[str]:
     """Return the components that a model listens to, "*" for any tok2vec."""
-    return [node.upstream_name for node in model.walk() if isinstance(node, Tok2VecListener)]
+    names = [model.upstream_name] if isinstance(model, Tok2VecListener) else []
+    for layer in reading.layers(model):
+        names += _read_upstream(ops, reading, layer)
+    return names

@@ -64,7 +64,7 @@ class BatchDependencyParser(DependencyParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         """Build the component as spaCy's DependencyParser."""
-        self._plan = Plan()
+        self._plan, self._upstream = Plan(), Plan()
         super().__init__(*args, **kwargs)
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401
@@ -75,7 +75,7 @@ class BatchDependencyParser(DependencyParser):
         Raises ValueError if the model doesn't have weights for exactly the component's actions.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
-        warn_unheard(self.name, self.model, docs)
+        warn_unheard(self.name, self._upstream, self.model, docs)
         parser = None
         if self._is_greedy() and any(map(len, docs)):
             parser = self._plan.of(self.model, operations(self.model.ops), self._read_parser)

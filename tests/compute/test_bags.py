@@ -62,24 +62,12 @@ def compute(case: Case, ops: Ops) -> list[numpy.ndarray]:
     return [to_numpy(array) for array in found]
 
 
-LENGTHS = {
-    "a symbol each": 9,
-    "many": [3, 0, 1, 4, 9, 0],
-    "one token": [7],
-    "none at the ends": [0, 5, 0],
-    "no tokens": 0,
-    "no tokens, in bags": [],
-    "no symbols": [0, 0],
-}
-
-
-@pytest.mark.parametrize("W", [1, 7, 96, 300])
-@pytest.mark.parametrize("K", [1, 2, 4])
-@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
-def test_sums_and_gradients_equal_a_loop(ops: Ops, lengths: Any, K: int, W: int) -> None:
+@pytest.mark.parametrize("W", [7, 96])
+@pytest.mark.parametrize("lengths", [9, [3, 0, 1, 4, 9, 0], 0, [0, 0]], ids=str)
+def test_sums_and_gradients_equal_a_loop(ops: Ops, lengths: Any, W: int) -> None:
     for weighted in (False, True):
         for mean in (False, True) if isinstance(lengths, list) else (False,):
-            case = draw(lengths, K, W, weighted, mean)
+            case = draw(lengths, 3, W, weighted, mean)
             for array, expected in zip(compute(case, ops), reference(case), strict=True):
                 assert_allclose(array, expected, rtol=1e-5, atol=1e-4)
 

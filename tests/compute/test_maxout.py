@@ -1,5 +1,11 @@
-"""The compiled kernels of layers over windows compute what array code does, and a plain loop."""
+"""The compiled kernels of layers over windows compute what array code does.
 
+Array code is compared with plain loops in test_maxout_norm.py and in tests/encode.
+"""
+
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy
@@ -9,10 +15,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_multihash import set_threads
+from spacy_multihash.compute import dispatch
 from spacy_multihash.compute.array_ops import Docs, Layer
 from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.compute.ops import operations
 from tests.helpers.kernels import using_kernels
+from tests.helpers.paths import ROOT
 
 pytestmark = pytest.mark.skipif(available_kernels() == ["none"], reason="needs the kernels")
 # Around those of vectors and blocks
@@ -89,28 +97,19 @@ def test_kernels_equal_array_code(data: st.DataObject) -> None:
     assert_same(X, layer, docs, mask)
 
 
-def misaligned(A: numpy.ndarray) -> numpy.ndarray:
-    """Copy an array to where no vector of several floats may lie."""
-    copy = numpy.empty(A.size + 1, dtype="float32")[1:].reshape(A.shape)
-    copy[:] = A
-    return copy
-
-
-@pytest.mark.parametrize("kernels", available_kernels())
+@pytest.mark.usefixtures("each_kernels")
 @pytest.mark.parametrize("value", [numpy.nan, numpy.inf, -numpy.inf])
-def test_what_is_not_finite_comes_out_as_such(kernels: str, value: float) -> None:
+def test_what_is_not_finite_comes_out_as_such(value: float) -> None:
     rng = numpy.random.default_rng(0)
-    with using_kernels(kernels):
-        X = rng.normal(size=(9, 8)).astype("float32")
-        X[4, 3] = value
-        layer = draw_layer(rng, 5, 3, 8, norm=False)
-        relu = draw_layer(rng, 5, 1, 8, norm=False, relu=True)
-        with numpy.errstate(invalid="ignore"):
-            plain, _ = operations(X).window_maxout(X, layer, Docs(numpy.array([9])))
-            rectified, _ = operations(X).window_maxout(X, relu, Docs(numpy.array([9])))
-            normed, _ = operations(X).window_maxout(
-                X, draw_layer(rng, 5, 3, 8), Docs(numpy.array([9]))
-            )
+    X = rng.normal(size=(9, 8)).astype("float32")
+    X[4, 3] = value
+    ops, docs = operations(X), Docs(numpy.array([9]))
+    layer = draw_layer(rng, 5, 3, 8, norm=False)
+    relu = draw_layer(rng, 5, 1, 8, norm=False, relu=True)
+    with numpy.errstate(invalid="ignore"):
+        plain, _ = ops.window_maxout(X, layer, docs)
+        rectified, _ = ops.window_maxout(X, relu, docs)
+        normed, _ = ops.window_maxout(X, draw_layer(rng, 5, 3, 8), docs)
     sums = (layer.W.astype("float64") @ X.T.astype("float64")).max(axis=1).T
     expected = numpy.where(numpy.isnan(value), numpy.nan, numpy.sign(sums[4]) * numpy.inf)
     assert_array_equal(plain[4], expected)
@@ -121,17 +120,21 @@ def test_what_is_not_finite_comes_out_as_such(kernels: str, value: float) -> Non
     assert numpy.isfinite(numpy.delete(normed, 4, axis=0)).all()
 
 
-def test_arrays_need_not_be_aligned() -> None:
-    rng = numpy.random.default_rng(0)
-    layer, docs = draw_layer(rng, 12, 3, 10, window=1), Docs(numpy.array([30, 4]))
-    X = rng.normal(size=(34, 10)).astype("float32")
-    shifted = layer._replace(W=misaligned(layer.W), b=misaligned(layer.b))
-    for kernels in available_kernels():
-        with using_kernels(kernels):
-            expected = operations(X).window_maxout(X, layer, docs)[0]
-            assert_array_equal(
-                operations(X).window_maxout(misaligned(X), shifted, docs)[0], expected
-            )
+@pytest.mark.usefixtures("each_kernels")
+@pytest.mark.parametrize("rows", [9, 80])
+def test_pieces_that_are_equal_or_nan(rows: int) -> None:
+    W, b = numpy.zeros((20, 5, 2), "float32"), numpy.ones((20, 5), "float32")
+    b[3, 2] = b[18, 4] = numpy.nan
+    b[4, 3], b[5] = 2, -numpy.inf
+    X, docs = numpy.ones((rows, 2), "float32"), Docs(numpy.array([rows]))
+    Y, cache = operations(X).window_maxout(X, Layer(W, b), docs, is_train=True)
+    expected, which = numpy.ones(20), numpy.zeros(20)
+    expected[[3, 18]], expected[4], expected[5] = numpy.nan, 2, -numpy.inf
+    which[[4]] = 3
+    assert_array_equal(Y, numpy.tile(expected, (rows, 1)))
+    assert cache is not None
+    is_number = numpy.isfinite(expected)
+    assert_array_equal(cache.which[:, is_number], numpy.tile(which[is_number], (rows, 1)))
 
 
 @pytest.mark.parametrize("kernels", available_kernels()[:-1])
@@ -149,3 +152,30 @@ def test_results_do_not_depend_on_threads(kernels: str) -> None:
     for result in results[1:]:
         for found, expected in zip(result, results[0], strict=True):
             assert_array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("each_kernels")
+@pytest.mark.parametrize("lengths", [[3, 1000], [1000, 3], [3, 600, 3, 600, 3], [1] * 600])
+@pytest.mark.parametrize("pad", [False, True])
+def test_encoders_do_not_depend_on_threads(lengths: list[int], pad: bool) -> None:
+    rng = numpy.random.default_rng(0)
+    layers = [draw_layer(rng, 40, 3, 40, window=1, residual=True, norm=False) for _ in range(3)]
+    X, results = rng.normal(size=(sum(lengths), 40)).astype("float32"), []
+    for threads in (1, 2, 5):
+        former = set_threads(threads)
+        ops = operations(X)
+        results.append(ops.encode(X, ops.encoder(layers, pad=pad), numpy.array(lengths)))
+        set_threads(former)
+    for result in results[1:]:
+        assert_array_equal(result, results[0])
+
+
+def test_all_processes_choose_the_same_kernels() -> None:
+    code = "from spacy_multihash.compute import dispatch; print(dispatch.chosen_kernels())"
+    environment = {name: value for name, value in os.environ.items() if name != dispatch.VARIABLE}
+    chosen = {
+        subprocess.check_output([sys.executable, "-c", code], env=environment, cwd=ROOT, text=True)
+        for _ in range(2)
+    }
+    assert chosen == {f"{dispatch.kernels.best()}\n"}
+    assert dispatch.kernels.best() in available_kernels()

@@ -45,13 +45,14 @@ def pipeline(factory: str, encode: dict[str, Any]) -> Language:
 
 
 def numbers(nlp: Language) -> list[numpy.ndarray]:
-    """Compute the vectors of tokens, and what the recognizer makes of them."""
+    """Compute the vectors of tokens, in training as well, and what the recognizer makes of them."""
     pipe: Any = nlp.get_pipe(nlp.pipe_names[0])
     doc = nlp.make_doc(TEXT)
     spans = pipe.score_spans([doc], [[(i, i + 1, pipe.labels[-1]) for i in range(len(doc))]])
-    tok2vec = pipe.model.get_ref("tok2vec").predict([doc])
+    tok2vec: Model = pipe.model.get_ref("tok2vec")
+    vectors: Any = [*tok2vec.predict([doc]), *tok2vec.begin_update([doc])[0]]
     labels = [ent.label for ent in pipe(nlp.make_doc(TEXT)).ents]
-    return [numpy.concatenate([*tok2vec]), spans.probabilities(1.0), numpy.array(labels)]
+    return [numpy.concatenate(vectors), spans.probabilities(1.0), numpy.array(labels)]
 
 
 def assert_current(nlp: Language) -> list[numpy.ndarray]:

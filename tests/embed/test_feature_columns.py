@@ -21,6 +21,7 @@ from spacy_multihash import (
     set_tables,
     spacy_seeds,
 )
+from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 from tests.helpers.features import ids_of, ngrams, reference_vectors
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.maxout import randomize
@@ -147,9 +148,8 @@ def test_docs_without_tokens(kind: str, texts: list[str]) -> None:
     assert backprop(vectors) == []
 
 
-@pytest.mark.parametrize("times", [1, 9])
-def test_slices_equal_prefix_and_suffix_to_the_last_bit(ops: Ops, times: int) -> None:
-    docs, vectors = [make_doc()] * times, []
+def test_slices_equal_prefix_and_suffix_to_the_last_bit(ops: Ops) -> None:
+    docs, vectors = [make_doc()] * 9, []
     for attrs in (["PREFIX", "SUFFIX"], ["ORTH[:1]", "ORTH[-3:]"]):
         fix_random_seed(1)
         vectors.append(to_numpy(build_hash(attrs).initialize(X=docs).predict(docs)[0]))
@@ -180,3 +180,47 @@ def test_features_that_spacy_lacks_are_not_converted() -> None:
     ours = build_hash(["NORM", "ORTH[:1]", "_.kinds"], num_hashes=4, seeds=spacy_seeds(3))
     with pytest.raises(ValueError, match="has the features .* with PREFIX in the place of ORTH"):
         embed_to_spacy(ours)
+
+
+# Features that have one value in training are pointed out
+
+SAME = ["Anna", "met", "Bob", "in", "Rome"] * 50
+FEATURES = ["TAG", "POS", "LEMMA", "LEMMA[:2]", "MORPH", "MORPH[Case]", "_.kinds"]
+
+
+def annotated() -> Doc:
+    doc = Doc(spacy.blank("en").vocab, words=SAME)
+    for token in doc:
+        token.tag_ = token.pos_ = "NOUN" if token.i % 2 else "VERB"
+        token.lemma_ = token.text.lower()
+        token.set_morph("Case=Nom" if token.i % 2 else "Case=Acc")  # type: ignore[attr-defined]
+        token._.kinds = bool(token.i % 2)
+    return doc
+
+
+@pytest.mark.parametrize(
+    ("attr", "is_set"),
+    [(attr, is_set) for attr in FEATURES for is_set in (True, False)]
+    + [("DEP", False), ("ENT_TYPE", False), ("LIKE_URL", True)],
+)
+def test_feature_that_no_component_sets_is_named(
+    attr: str, is_set: bool, messages: Callable[[], str]
+) -> None:
+    doc = annotated() if is_set else Doc(spacy.blank("en").vocab, words=SAME)
+    model = build_hash(["SHAPE", attr]).initialize(X=[doc])
+    for _ in range(5):
+        model([doc, doc], is_train=True)
+    if is_set:
+        assert messages() == ""
+    else:
+        (message,) = set(messages().splitlines())
+        assert f"The feature {attr} has the same value" in message
+        assert "annotating_components" in message
+
+
+def test_ngrams_of_texts_look_too(messages: Callable[[], str]) -> None:
+    doc = Doc(spacy.blank("en").vocab, words=SAME)
+    model = build_textcat_hash_embed_v1(True, rows=50, attr="LEMMA", nO=2)
+    model.initialize(X=[doc])
+    model([doc] * 4, is_train=True)
+    assert "The feature LEMMA has" in messages()

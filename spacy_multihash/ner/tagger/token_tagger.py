@@ -9,8 +9,8 @@ from thinc.util import ArrayInfo
 
 from ...common.nodes import Pinned, bound, forget_weights, no_backprop
 from ...common.types import Array, DocLike, DocsEncoder, TokenTagger
-from ...compute.ops import operations
 from ...compute.array_ops import split_docs
+from ...compute.ops import operations
 from ...encode.iterated_dilated_encoder import NAME as DILATED
 from ...encode.iterated_dilated_encoder import begin_passes
 from ...encode.maxout_window_encoder import NAME as WINDOWS

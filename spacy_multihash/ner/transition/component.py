@@ -17,7 +17,8 @@ from thinc.api import Model, Optimizer, set_dropout_rate
 from ...common.checks import check_whole
 from ...common.files import reading
 from ...compute.array_ops import ArrayOps
-from ...compute.plans import Reading
+from ...compute.ops import operations
+from ...compute.plans import Plan, Reading
 from ..entities import KeysOfDocs, SpanScores
 from ..recognizer import Inputs, Prediction, Recognizer, are_finite, check_loss, locked, not_finite
 from ..settings import BatchSettings
@@ -75,7 +76,6 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
     settings_type = BatchSettings
     settings: BatchSettings
     attrs = ATTRS
-    _listed: Optional[tuple[object, Actions]] = None  # the labels of `moves`, and what they make
 
     def __init__(
         self,
@@ -96,6 +96,7 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
         """Check the settings, and keep them."""
         check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
         self._begin(name, settings)
+        self._action_plan = Plan()
         EntityRecognizer.__init__(
             self,
             vocab,
@@ -271,10 +272,7 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
     @locked
     def _read_model(self, ops: ArrayOps, reading: Reading, model: Model) -> Read:
         self._resize_weights()
-        moves = reading.attribute(self, "moves")
-        for name in ("labels", "n_moves"):  # another object if they were set, or another number
-            reading.attribute(moves, name)
-        weights, actions = weights_of(model, reading), self._actions()
+        weights, actions = weights_of(model, reading), self._read_actions(ops, reading, model)
         finder, vectors = ops.recognizer(weights, actions), vectors_of(model, reading, ops)
         return Read(ops, finder, actions.labels, vectors, weights, actions)
 
@@ -301,9 +299,12 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
             self.vocab.strings.add(label, allow_transient=False)
 
     def _actions(self) -> Actions:
-        """List the actions, and cache the list until they change."""
-        labels, listed = self.moves.labels, self._listed  # a new object if they were set anew
-        if listed is None or listed[0] is not labels or listed[1].nO != self.moves.n_moves:
-            self._keep_labels()
-            self._listed = listed = (labels, read_actions(self.moves))
-        return listed[1]
+        """List the actions, now or before."""
+        return self._action_plan.of(self.model, operations(self.model.ops), self._read_actions)
+
+    def _read_actions(self, ops: ArrayOps, reading: Reading, model: Model) -> Actions:
+        moves = reading.attribute(self, "moves")
+        for name in ("labels", "n_moves"):  # another object if they were set, or another number
+            reading.attribute(moves, name)
+        self._keep_labels()
+        return read_actions(moves)
