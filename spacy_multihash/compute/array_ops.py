@@ -12,7 +12,7 @@ from thinc.api import Ops
 
 from ..common.checks import OutOfRange
 from ..common.types import Array
-from .hashing import MAX_HASHES, Hashing, group_seeds, hash_ngrams_of_order, hashing_of
+from .hashing import MAX_HASHES, Hashing, group_seeds, hash_ngrams_of_order
 from .viterbi import best_tags
 
 
@@ -352,8 +352,8 @@ class ArrayOps(Ops):
     # Layers of several steps, in prediction
 
     def mixer(self, columns: Sequence[ColumnTable], layer: Layer) -> Any:  # noqa: ANN401
-        """Prepare the tables of columns, and the layer that mixes their vectors."""
-        return columns, layer
+        """Prepare the tables of columns, and the layer that mixes them; None without kernels."""
+        return None
 
     def mix(
         self,
@@ -362,57 +362,16 @@ class ArrayOps(Ops):
         bags: Sequence[BagSymbols] = (),
         given: Optional[Array] = None,
     ) -> Array:
-        """Embed U tokens by their columns, and mix the columns -> (U, nO) float32.
+        """Embed U tokens by their columns, and mix the columns, by compiled kernels.
 
-        ids (U, A) uint64, in the memory of the CPU: Of the A columns with one symbol a token. Equal
-            tokens are embedded once, if there are no other columns.
+        ids (U, A) uint64: Of the A columns with one symbol a token. Equal tokens are embedded once,
+            if there are no other columns.
         bags: Symbols (M,) uint64 and the ends (U,) int64 of tokens, of each other column.
-        given (U, W) float32: More vectors, on the device.
+        given (U, W) float32: More vectors.
+
+        Returns vectors (U, nO) float32.
         """
-        columns, layer = mixer
-        unique_of = None
-        if not bags and given is None:
-            first, unique_of = self.distinct_rows(ids)
-            ids = ids[first]
-        vectors = self._columns(self.xp.asarray(ids, dtype="uint64"), columns, bags)
-        if given is not None:
-            vectors = self.xp.hstack([vectors, given])
-        mixed, _ = self.window_maxout(vectors, layer, Docs(numpy.array([len(vectors)])))
-        return mixed if unique_of is None else mixed[self.xp.asarray(unique_of)]
-
-    def _columns(
-        self, ids: Array, columns: Sequence[ColumnTable], bags: Sequence[BagSymbols]
-    ) -> Array:
-        """Put the vectors of all columns side by side."""
-        tables = [column.table for column in columns]
-        hashings = tuple(column.hashing for column in columns if column.hashing is not None)
-        is_plain = not any(column.is_bag or column.importance is not None for column in columns)
-        if is_plain and len(hashings) == len(columns) and len({E.shape[1] for E in tables}) == 1:
-            return self.hash_embed(ids, tables, hashing_of(hashings))[0]
-        singles, others, sums = iter(ids.T), iter(bags), []
-        for column in columns:
-            symbols, ends = next(others) if column.is_bag else (next(singles), None)
-            sums += self._sums_of(column, self.xp.asarray(symbols), ends)
-        return self.sum_columns(*zip(*sums, strict=True))
-
-    def _sums_of(
-        self, column: ColumnTable, symbols: Array, ends: Optional[numpy.ndarray]
-    ) -> list[tuple[Array, Bags]]:
-        """Find the rows of a column's symbols, and the factors that are appended."""
-        if column.hashing is None:
-            rows = self.look_up(symbols, column.keys, column.row_of)[:, None]
-            self.check_rows("table_embed", rows, len(column.table))
-        else:
-            rows = self.hash_rows(symbols, *column.hashing)
-        if column.importance is None:
-            return [(column.table, Bags(rows, None, ends, column.mean))]
-        nV, seed = column.importance_hashing
-        factors = column.importance[self.hash_rows(symbols, nV, 1, seed)[:, 0]]
-        sums = [(column.table, Bags(rows, factors, ends, column.mean))]
-        if column.is_appended:
-            numbers = self.xp.arange(len(symbols), dtype="int32")[:, None]
-            sums.append((factors, Bags(numbers, None, ends, column.mean)))
-        return sums
+        raise NotImplementedError
 
     def encoder(self, layers: Sequence[Layer], *, pad: bool) -> Any:  # noqa: ANN401
         """Prepare the layers of an encoder.

@@ -78,7 +78,7 @@ __device__ inline float add_up(float value, float* shared) {
 }
 
 // Takes the largest piece and normalizes. There is one block for each row.
-// sums (N, nP * nO), piece by piece, without the bias; b (nP * nO,); G, beta (nO,).
+// sums (N, nP * nO), piece by piece, without the bias; b (nO, nP); G, beta (nO,).
 // Fills out (N, nO), and Xhat (N, nO), scale (N,) and which (N, nO) unless they are null.
 // Shared memory: one float for each thread, and one for each output.
 extern "C" __global__ void maxout_norm_forward(
@@ -90,10 +90,10 @@ extern "C" __global__ void maxout_norm_forward(
     const uint64 n = blockIdx.x;
     float total = 0;
     for (int o = threadIdx.x; o < nO; o += blockDim.x) {
-        float best = sums[n * nP * nO + o] + b[o];
+        float best = sums[n * nP * nO + o] + b[o * nP];
         int piece = 0;
         for (int p = 1; p < nP; p++) {
-            const float value = sums[(n * nP + p) * nO + o] + b[p * nO + o];
+            const float value = sums[(n * nP + p) * nO + o] + b[o * nP + p];
             if (value > best) {
                 best = value;
                 piece = p;

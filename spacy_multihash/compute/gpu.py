@@ -46,7 +46,7 @@ class GpuOps(ArrayOps, CupyOps):
             return super()._largest(windows, layer)
         xp, (nO, nP, columns), M = get_array_module(windows), layer.W.shape, len(windows)
         by_piece = layer.W.transpose(1, 0, 2).reshape(nP * nO, columns)
-        sums, b = windows @ by_piece.T, xp.ascontiguousarray(layer.b.T)
+        sums, b = windows @ by_piece.T, xp.ascontiguousarray(layer.b)
         Y, Xhat = xp.empty((M, nO), "float32"), xp.empty((M, nO), "float32")
         which, scale = xp.empty((M, nO), "uint8"), xp.empty(M, "float32")
         arrays = sums, b, layer.G, layer.beta, nO, nP, Y, Xhat, scale, which

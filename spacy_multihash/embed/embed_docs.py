@@ -220,7 +220,7 @@ def read_symbols(columns: Sequence[Column], ops: Ops, tokens: DocLike) -> list[S
 
 
 def predict_at_once(layers: Model, columns: Sequence[Column], reads: Optional[Reads]) -> Model:
-    """Compute the layers of an embedding in one call, in prediction.
+    """Compute the layers of an embedding in one call, in prediction by compiled kernels.
 
     docs -> vectors [(len(doc), nO) float32].
 
@@ -256,7 +256,7 @@ def forward_at_once(
         ends = [(symbols, counts.cumsum(dtype="int64")) for symbols, counts in bags]
         Y = ops.mix(ids, mixer, ends, None if static is None else static.predict([tokens]).dataXd)
         if len(Y) < len(unique_of):
-            Y = Y[ops.xp.asarray(unique_of)]
+            Y = Y[unique_of]
     return split_docs(Y, lengths), no_backprop(model.name)
 
 
@@ -265,10 +265,11 @@ def _read_layers(
 ) -> Optional[tuple[Any, Optional[Model]]]:
     """Read the tables and the layer that mixes them, and that of static vectors, if any.
 
-    None if the layers are others than built.
+    None without kernels, or if the layers are others than built.
     """
     unique, *others = reading.layers(model)
-    if [layer.name for layer in others] != [DROPOUT, SPLIT] or unique.name != WITH_TOKEN_TYPES:
+    names = [unique.name, *(layer.name for layer in others)]
+    if not ops.is_compiled or names != [WITH_TOKEN_TYPES, DROPOUT, SPLIT]:
         return None
     (mixed_columns,) = reading.layers(unique)
     embed, mixed = reading.layers(mixed_columns)

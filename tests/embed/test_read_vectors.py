@@ -76,15 +76,6 @@ def reader(nlp: Language) -> Model:
     return node
 
 
-def test_tables_find_words_by_their_attributes(nlp: Language) -> None:
-    present = find_table_rows(reader(nlp), [nlp.make_doc(TEXT)]).present
-    # The tables are in the order of their names: nl, vocab.
-    assert present.tolist() == [
-        [False, True, True, False, False],
-        [True, False, False, False, True],
-    ]
-
-
 def test_vectors_are_those_of_the_tables(paths: dict[str, str]) -> None:
     nlp = spacy.blank("en")
     own = nlp.vocab.vectors = vectors_of(nlp, ["Rome", "Anna", "fell"], 6)
@@ -177,16 +168,6 @@ def test_docs_without_tokens_can_initialize(nlp: Language, mode: str) -> None:
     model = build_multi_hash_embed_v1(8, attrs, [9, 9, 9], False, vectors=vectors)
     model.initialize(X=[Doc(nlp.vocab), Doc(nlp.vocab)])
     assert model.predict([nlp.make_doc("Anna met")])[0].shape == (2, 8)
-
-
-def test_tokens_that_differ_in_a_key_alone_are_of_two_types(paths: dict[str, str]) -> None:
-    embed = meta_embed({"nl": paths["nl"]})
-    nlp = trained(meta_pipeline(embed), updates=0)
-    embedding = nlp.get_pipe("tok2vec").model.get_ref("embed")  # type: ignore[attr-defined]
-    words = ["met", "mit"] * 40  # one shape, and more tokens than are taken as they are
-    (vectors,) = embedding.predict([Doc(nlp.vocab, words=words)])
-    assert (vectors[0] != vectors[1]).any()
-    assert_array_equal(vectors[2:], vectors[:-2])
 
 
 def test_a_table_without_the_words_is_warned_of(paths: dict[str, str]) -> None:

@@ -266,12 +266,3 @@ def test_a_table_that_compress_rounded_is_the_same(
     numpy.multiply(kept.data, 1.003, out=kept.data)
     with pytest.raises(ValueError, match="two tables of this name"):
         load_tables(nlp.vocab, {"es": path})
-
-
-def test_equal_tables_are_compared_without_rounding(
-    nlp: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = Path(save_words(tmp_path / "es", WORDS, 4))
-    load_tables(nlp.vocab, {"es": path})
-    monkeypatch.delattr("spacy_multihash.embed.vector_tables.quantize_exactly")
-    load_tables(nlp.vocab, {"es": path})

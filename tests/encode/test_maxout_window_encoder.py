@@ -80,14 +80,6 @@ def test_initial_weights_are_those_of_spacy(ops: Ops) -> None:
         assert_array_equal(to_numpy(layer.get_param("W")), W)
 
 
-@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
-def test_batches_without_tokens_pass_both_ways(ops: Ops, lengths: list[int]) -> None:
-    model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
-    Xs = batch(ops, lengths, 4)
-    Ys, backprop = model.begin_update(Xs)
-    assert [Y.shape for Y in [*Ys, *backprop(Ys), *model.predict(Xs)]] == [(0, 4)] * len(Xs) * 3
-
-
 def test_other_shapes_and_a_way_back_from_predictions_are_refused(ops: Ops) -> None:
     model = MaxoutWindowEncoder(4, window_size=1, nP=3, depth=2).initialize()
     with pytest.raises(ValueError, match="vectors of tokens of width 4, got 5"):
