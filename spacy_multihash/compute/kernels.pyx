@@ -781,7 +781,7 @@ def maxout(
 ):
     """Compute the rows [first, last) of a layer: X (N, nI) -> Y (M, nO).
 
-    layer (Layer), docs (Docs): Of compute/maxout.py. mask (M, nO), which (M, nO) uint8, Xhat (M, nO)
+    layer (Layer), docs (Docs): Of compute/array_ops.py. mask (M, nO), which (M, nO) uint8, Xhat (M, nO)
     and scale (M,), each None or of M rows too.
     """
     cdef str where = layer.name
@@ -921,7 +921,7 @@ def back_to_weights(
 cdef class Encoder:
     """The layers of an encoder, checked. It keeps their arrays alive.
 
-    layers: A list of `Layer`, of compute/maxout.py.
+    layers: A list of `Layer`, of compute/array_ops.py.
     pad: Whether docs have padding around them as in spaCy's encoder, instead of zeros.
     """
 
@@ -1060,7 +1060,7 @@ cdef int read_column(column, Column *c) except -1:
 cdef class Mixer:
     """Columns of tokens and the layer that mixes their vectors, checked. It keeps arrays alive.
 
-    columns: A list of `ColumnTable`, of compute/bags.py. layer (Layer): Of compute/maxout.py.
+    columns: A list of `ColumnTable`, layer (Layer): Of compute/array_ops.py.
     """
 
     cdef Column *columns
@@ -1211,7 +1211,7 @@ cdef ptrdiff_t read_bags(
 def gather_sum(table, bags, ptrdiff_t first, ptrdiff_t last, out):
     """Sum the rows of the tokens [first, last): table (nV, W) -> out (U, W), rows contiguous.
 
-    bags (Bags): Of compute/bags.py.
+    bags (Bags): Of compute/array_ops.py.
     """
     cdef str where = "table_embed"
     cdef Bags b
