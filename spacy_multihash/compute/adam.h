@@ -44,22 +44,21 @@ static void NAMED(step_blocks)(const Adam *p, ptrdiff_t n, float *weights, float
 /* The sum of the squares of n numbers; and of each block, whether they are all 0. */
 static double NAMED(squares)(ptrdiff_t n, const float *x, uint8_t *is_zero) {
     double total[LANES] = {0}, sum = 0;
+    float last[ADAM_BLOCK] = {0};
     for (ptrdiff_t first = 0; first < n; first += ADAM_BLOCK, x += ADAM_BLOCK, is_zero++) {
-        const int size = n - first < ADAM_BLOCK ? (int)(n - first) : ADAM_BLOCK;
         float sums[LANES] = {0};
         uint32_t bits = 0;
-        int i = 0;
-        for (int j = 0; j < size; j++) {
+        if (n - first < ADAM_BLOCK) x = memcpy(last, x, sizeof *x * (size_t)(n - first));
+        for (int i = 0; i < ADAM_BLOCK; i++) {
             uint32_t number;
-            memcpy(&number, x + j, sizeof number);
+            memcpy(&number, x + i, sizeof number);
             bits |= number;
         }
         *is_zero = (bits & 0x7fffffff) == 0; /* 0 or -0 */
         if (*is_zero) continue;
-        for (; i + LANES <= size; i += LANES)
+        for (int i = 0; i < ADAM_BLOCK; i += LANES)
             for (int j = 0; j < LANES; j++) sums[j] += x[i + j] * x[i + j];
         for (int j = 0; j < LANES; j++) total[j] += sums[j];
-        for (; i < size; i++) sum += x[i] * x[i];
     }
     for (int j = 0; j < LANES; j++) sum += total[j];
     return sum;
