@@ -93,8 +93,7 @@ class SplitSummary:
 
 def read_records(path: Path, spec: DatasetSpec) -> list[Record]:
     """List the documents of a file of a data set, with their tags as published."""
-    account = Account(path)
-    return read_conll(path, Layout(), account, documents=spec.documents, exact=True).records
+    return read_conll(Account(path), Layout(), documents=spec.documents, exact=True)
 
 
 def is_unprintable(word: str) -> bool:

@@ -49,7 +49,7 @@ def read_text(text: Optional[str], file: Optional[Path]) -> str:
         given = "neither" if text is None else "both"
         raise ValueError(f"Expected either TEXT or --file, got {given}. Give one of them.")
     if file is not None:
-        text = "\n".join(line for _, line in read_lines(file, Account(file)))
+        text = "\n".join(line for _, line in read_lines(Account(file)))
     elif text == STDIN:
         try:
             text = typer.get_binary_stream("stdin").read().decode("utf-8-sig")

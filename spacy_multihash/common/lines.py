@@ -36,30 +36,6 @@ def clean(word: str) -> str:
     return INVISIBLE.sub("", word).strip().strip(_JOINERS)
 
 
-class BadLines:
-    """Collects the errors of a file's lines, to raise them together."""
-
-    def __init__(self) -> None:
-        """Begin with no errors."""
-        self.errors: list[str] = []
-
-    @contextmanager
-    def skipped(self) -> Iterator[None]:
-        """Keep an error that is raised inside."""
-        try:
-            yield
-        except ValueError as error:
-            self.errors.append(str(error))
-
-    def check(self, advice: str = "") -> None:
-        """Raise ValueError with the first errors, their number and advice, if any."""
-        shown = self.errors[:_SHOWN_ERRORS]
-        if len(self.errors) > len(shown):
-            shown.append(f"{len(self.errors):,} lines are wrong; these are the first five.")
-        if shown:
-            raise ValueError("\n".join([*shown, advice] if advice else shown))
-
-
 class Problem(NamedTuple):
     """A problem with a line of a file that can be read.
 
@@ -73,18 +49,25 @@ class Problem(NamedTuple):
 
 
 class Account:
-    """What became of each line of a file, or of each item of a list. It must add up: see `check`.
+    """What became of each line of a file, or of each item of a list, and what's wrong with it.
 
-    A line may be marked more than once, such as when it has several texts. Then the first of FATES
-    counts.
+    It must add up: see `check`. A line may be marked more than once, such as when it has several
+    texts. Then the first of FATES counts.
+
+    errors (list[str]): The errors of lines that can't be read, if they're kept.
+    problems (list[Problem]): The problems of lines that can be read.
+    notes (list[str]): What to know about the file.
     """
 
     FATES = ("written", "left out", "header", "comment", "blank")
     _CODES: ClassVar = {fate: code for code, fate in enumerate(FATES, start=1)}
 
-    def __init__(self, path: Path) -> None:
-        """Begin without lines."""
-        self.path = path
+    def __init__(self, path: Path, *, keeps_errors: bool = False) -> None:
+        """Begin without lines. keeps_errors (bool): Whether to go on after an error of a line."""
+        self.path, self.keeps_errors = path, keeps_errors
+        self.errors: list[str] = []
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
         self._fates = bytearray()
 
     def read(self, number: int) -> None:
@@ -93,33 +76,51 @@ class Account:
 
     def mark(self, fate: str, first: int, last: Optional[int] = None) -> None:
         """Say what became of the lines first to last."""
-        code = self._CODES[fate]
+        code, fates = self._CODES[fate], self._fates
         for at in range(first - 1, last or first):
-            self._fates[at] = min(code, self._fates[at] or code)
+            fates[at] = min(code, fates[at] or code)
+
+    def problem(self, line: int, what: str, detail: str) -> None:
+        """Note a problem of a line."""
+        self.problems.append(Problem(line, what, detail))
+
+    def at(self, number: int) -> str:
+        """Name a line, or a document of a .spacy file."""
+        item = " document " if self.path.suffix == ".spacy" else ""
+        return f"{self.path}:{item}{number}"
+
+    def refuse(self, number: int, why: str) -> None:
+        """Keep the error of a line and mark it as left out, or raise the error."""
+        error = f"{self.at(number)}: {why}"
+        if not self.keeps_errors:
+            raise ValueError(error)
+        self.errors.append(error)
+        self.mark("left out", number)
 
     @contextmanager
-    def trying(self, number: int, bad: Optional[BadLines]) -> Iterator[None]:
-        """Mark a line as left out if an error is raised inside, which `bad` keeps if it's given."""
+    def line(self, number: int, fate: Optional[str] = None) -> Iterator[None]:
+        """Refuse a line for the ValueError that is raised inside. Otherwise, mark its fate."""
         try:
             yield
         except ValueError as error:
-            if bad is None:
-                raise
-            bad.errors.append(str(error))
-            self.mark("left out", number)
+            self.refuse(number, str(error))
+        else:
+            if fate is not None:
+                self.mark(fate, number)
 
-    @contextmanager
-    def using(self, number: int, bad: Optional[BadLines]) -> Iterator[None]:
-        """Mark a line as written, or if an error is raised inside, as `trying` does."""
-        with self.trying(number, bad):
-            yield
-            self.mark("written", number)
+    def check_errors(self, advice: str = "") -> None:
+        """Raise ValueError with the first errors that were kept, their number, and advice."""
+        shown = self.errors[:_SHOWN_ERRORS]
+        if len(self.errors) > len(shown):
+            shown.append(f"{len(self.errors):,} lines are wrong; these are the first five.")
+        if shown:
+            raise ValueError("\n".join([*shown, advice] if advice else shown))
 
     def check(self) -> None:
         """Raise ValueError if a line was read, and is neither used nor left out."""
         if 0 in self._fates:
             raise ValueError(
-                f"{self.path}:{self._fates.index(0) + 1}: the line isn't accounted for. Please "
+                f"{self.at(self._fates.index(0) + 1)}: the line isn't accounted for. Please "
                 "report this, with the line."
             )
 
@@ -130,46 +131,36 @@ class Account:
         return {"lines": len(self._fates), **counts}
 
 
-def read_lines(
-    path: Path, account: Account, bad: Optional[BadLines] = None
-) -> Iterator[tuple[int, str]]:
+def read_lines(account: Account) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of a UTF-8 file, plain or .gz.
 
-    account (Account): Notes each line, and those that `bad` keeps as left out.
-    bad (Optional[BadLines]): Keeps the errors of lines that aren't UTF-8. None: raise the first.
-
-    Raises ValueError for a line that isn't UTF-8, for a truncated .gz file, and for files of other
-    kinds.
+    Raises ValueError for a line that isn't UTF-8, which the account may keep, for a truncated .gz
+    file, and for files of other kinds.
     """
-    for number, raw in _read_bytes(path):
+    for number, raw in _read_bytes(account.path):
         account.read(number)
         try:
-            line = decode(raw, f"{path}:{number}")
+            line = _decoded(raw)
         except ValueError as error:
-            if bad is None:
-                raise
-            bad.errors.append(str(error))
-            account.mark("left out", number)
+            account.refuse(number, str(error))
         else:
             yield number, line
 
 
-def decode(raw: bytes, where: str) -> str:
-    """Decode a line of UTF-8, without its end, and without byte order marks at its beginning.
+def _decoded(raw: bytes) -> str:
+    """Decode a line, without its end, and without byte order marks at its beginning.
 
-    Files that were joined have such marks within them. Raises ValueError with `where`.
+    Files that were joined have such marks within them.
     """
     if b"\0" in raw:
         is_utf16 = 3 * raw.count(b"\0") >= len(raw)
         repair = "as files in UTF-16 have. Convert the file to UTF-8" if is_utf16 else "remove it"
-        raise ValueError(
-            f"{where}: got a zero byte at position {raw.index(0)} of the line, {repair}."
-        )
+        raise ValueError(f"got a zero byte at position {raw.index(0)} of the line, {repair}.")
     try:
-        return raw.decode("utf-8").rstrip("\r\n").lstrip(_MARK)
+        return raw.decode().rstrip("\r\n").lstrip(_MARK)
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{where}: expected UTF-8, got byte 0x{raw[error.start]:02x} at position "
+            f"expected UTF-8, got byte 0x{raw[error.start]:02x} at position "
             f"{error.start} of the line. Convert the file to UTF-8."
         ) from error
 

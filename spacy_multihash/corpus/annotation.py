@@ -65,22 +65,16 @@ def _looks_like_annotation(name: str, value: Any, record: Mapping[str, Any]) -> 
         are_shares = all(type(x) in (bool, int, float) and 0 <= x <= 1 for x in value.values())
         return are_shares or any(map(are_entities, value.values())) or is_suspect(name)
     tokens, text = record.get("tokens"), record.get("text")
-    if isinstance(value, list) and isinstance(tokens, list) and len(value) == len(tokens):
-        if all(isinstance(each, str) and is_tag(each) for each in value):
+    if not isinstance(value, list) or is_suspect(name) or are_entities(value):
+        return is_suspect(name) or are_entities(value)
+    if isinstance(tokens, list) and len(value) == len(tokens):
+        is_each = all(type(each) in (int, str) for each in value)  # as parts of speech
+        if is_each and (len(value) > 1 or is_tag(str(value[0]))):
             return True
-    return are_entities(value) or _have_places(value, text) or is_suspect(name)
-
-
-def _have_places(value: Any, text: Any) -> bool:  # noqa: ANN401 (any JSON)
-    """Return whether a JSON value is a list of objects with two numbers each, as offsets have."""
-    return (
-        isinstance(value, list)
-        and isinstance(text, str)
-        and all(
-            isinstance(each, dict)
-            and sum(type(x) is int and 0 <= x <= len(text) for x in each.values()) > 1
-            for each in value
-        )
+    return isinstance(text, str) and all(  # two numbers each, as offsets have
+        isinstance(each, dict)
+        and sum(type(x) is int and 0 <= x <= len(text) for x in each.values()) > 1
+        for each in value
     )
 
 

@@ -8,17 +8,16 @@ have a sentence a line, its tokens as word|tag. Data sets of Hugging Face have o
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain, pairwise
-from pathlib import Path
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple, Optional
 
 from spacy.tokens import Doc
 from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
-from ..common.lines import Account, BadLines, Problem, clean, read_lines
+from ..common.lines import Account, clean, read_lines
 from .annotation import GROUP_KEYS, MISSING_TAGS, TAG_KEYS, TAG_PREFIXES, is_tag, unread_keys
 from .texts import group_of, json_values, labels_of
 
@@ -34,8 +33,6 @@ _SENTENCE_NUMBER = re.compile(r"[-_.:/][A-Za-z]*[0-9]+$")
 # A column that numbers tokens: as in CoNLL-U, 3-4 stands for two tokens, and 5.1 for one between.
 _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 _RANGE = re.compile(r"[0-9]+[-.][0-9]+")
-# Added after each document, so that entities end with it.
-_END: Iterable[tuple[str, bool, int]] = (("O", True, 0),)
 _SAMPLE = 2000  # lines to try advice on
 
 NOT_SEEN = "Left out: token of invisible characters alone"
@@ -82,37 +79,43 @@ class Layout:
     def token_of(self, fields: Sequence[str], columns: int) -> tuple[str, str]:
         """Return the word and the tag of a line with `columns` columns. Raises ValueError."""
         word, tag = _column(fields, self.token_column), _column(fields, self.tag_column)
-        found = read_tag(tag or "")
-        if len(fields) == columns > 1 and word and word.strip() and found:
-            return word, found
+        known = read_tag(tag or "")
+        if word and known and len(fields) == columns > 1 and not word.isspace():
+            return word, known
+        raise ValueError(f"expected {self._lacking(fields, columns, word, tag)}")
+
+    def _lacking(
+        self, fields: Sequence[str], columns: int, word: Optional[str], tag: Optional[str]
+    ) -> str:
         line = " ".join(fields)
         if len(fields) != columns:
-            raise ValueError(
-                f"expected {columns} columns as lines before, got {len(fields)} in {line!r}. "
-                "Correct the line."
+            return (
+                f"{columns} columns as lines before, got {len(fields)} in {line!r}. Correct the "
+                "line."
             )
         if columns == 1:
-            raise ValueError(
-                f"expected a token and its tag, got one column in {line!r}. Correct the line: a "
-                "tab or spaces separate columns."
+            return (
+                f"a token and its tag, got one column in {line!r}. Correct the line: a tab or "
+                "spaces separate columns."
             )
-        if word is None or tag is None:
-            what, column = (
-                ("token", self.token_column) if word is None else ("tag", self.tag_column)
+        for what, value, column in (
+            ("token", word, self.token_column),
+            ("tag", tag, self.tag_column),
+        ):
+            if value is None:
+                return (
+                    f"a {what} in {_name(column)}, but there are only {columns} columns in "
+                    f"{line!r}. Name another column with --{what}-column."
+                )
+        if not (word or "").strip():
+            return (
+                f"a token in {_name(self.token_column)}, got {word!r} in {line!r}. Correct the "
+                "line."
             )
-            raise ValueError(
-                f"expected a {what} in {_name(column)}, but there are only {columns} columns in "
-                f"{line!r}. Name another column with --{what}-column."
-            )
-        if not word.strip():
-            raise ValueError(
-                f"expected a token in {_name(self.token_column)}, got {word!r} in {line!r}. "
-                "Correct the line."
-            )
-        known = ", ".join(f"{prefix}-LABEL" for prefix in TAG_PREFIXES)
-        raise ValueError(
-            f"expected the tag O, or one of {known}, or - if it's missing, in "
-            f"{_name(self.tag_column)}, got {tag!r} in {line!r}. Correct the tag."
+        prefixed = ", ".join(f"{prefix}-LABEL" for prefix in TAG_PREFIXES)
+        return (
+            f"the tag O, or one of {prefixed}, or - if it's missing, in {_name(self.tag_column)}, "
+            f"got {tag!r} in {line!r}. Correct the tag."
         )
 
 
@@ -160,18 +163,6 @@ class Record:
         self.lines.append(line)
 
 
-class Tagged(NamedTuple):
-    """The documents of a file, problems of its lines, and what to know about it.
-
-    numbers (bool): Whether any tag is a number.
-    """
-
-    records: list[Record]
-    problems: list[Problem]
-    notes: list[str]
-    numbers: bool = False
-
-
 @dataclass
 class _Groups:
     """Finds what names the document of each sentence: a comment, or a column.
@@ -216,20 +207,20 @@ class _Row(NamedTuple):
 
 
 def read_conll(
-    path: Path,
-    layout: Layout,
     account: Account,
+    layout: Layout,
     *,
     documents: Optional[bool] = None,
     group: Optional[str] = None,
     exact: bool = False,
-) -> Tagged:
+) -> list[Record]:
     """Read the documents of a file, with their tags as written.
 
     A line before a sentence is a comment if it's # alone, or starts with # and a space or tab, and
     has no tag in the tag column. With tabs, it has other columns than the tokens before it. The
     first line may name the columns. The tags - and _ are missing.
 
+    account (Account): The file, and what becomes of its lines.
     documents (Optional[bool]): Whether -DOCSTART- lines separate documents, or each sentence is a
         document. None: by -DOCSTART- lines if the file starts so, and has several.
     group (Optional[str]): What names the document of a sentence: the number of a column, or the key
@@ -238,74 +229,128 @@ def read_conll(
 
     Raises ValueError, with file and line, for a malformed line, or a token outside a document.
     """
-    bad = BadLines()
-    rows = list(_rows(path, layout, bad, account))
-    tokens = [row.fields for row in rows if _may_be_token(row, layout)]
+    rows = list(_rows(account, layout))
+    tokens = [
+        row.fields
+        for row in rows
+        if row.kind == "token" or (row.kind == "comment" and layout.tag_of(row.fields) is not None)
+    ]
     is_header = _is_header(tokens, layout)
-    notes = _column_notes(tokens[is_header:], layout, path)
+    account.notes += _column_notes(tokens[is_header:], layout, account)
     has_index = layout.token_column != 1 and all(_INDEX.fullmatch(f[0]) for f in tokens[is_header:])
     if documents is None and sum(row.kind == "docstart" for row in rows) == 1:
         documents = False
-        notes.append(
+        account.notes.append(
             f"There is one {DOCSTART} line, so each sentence becomes a document. To make one "
             "document of all, give --docs documents."
         )
-    sentences = _Sentences(layout, account, _Groups(group), documents, exact=exact)
+    reader = _Reader(account, layout, _Groups(group), documents, exact=exact)
     for row in rows:
         number, line, fields, kind = row
         if kind in ("blank", "docstart"):
-            sentences.end(number, is_blank=kind == "blank")
-        elif kind == "comment" and sentences.is_comment(row):
+            reader.end(number, is_blank=kind == "blank")
+        elif kind == "comment" and reader.is_comment(row):
             account.mark("comment", number)
-            sentences.groups.comment(line.strip())
+            reader.groups.comment(line.strip())
         elif is_header:
             is_header = False
             account.mark("header", number)
-            notes.append(f"Line {number} names the columns, and is no token: {line!r}.")
+            account.notes.append(f"Line {number} names the columns, and is no token: {line!r}.")
         elif has_index and _RANGE.fullmatch(fields[0]):
             account.mark("left out", number)
-            sentences.problems.append(Problem(number, RANGE, repr(line)))
+            account.problem(number, RANGE, repr(line))
         else:
-            sentences.check_start(line, path, number)
-            try:
-                sentences.add(number, fields)
-            except ValueError as error:
-                bad.errors.append(f"{path}:{number}: {error}")
-    bad.check(_advice(tokens, layout) if bad.errors else "")
-    records = [record for record in sentences.records if record.words]
-    words = [word for record in records for word in record.words]
+            reader.add(row)
+    records = reader.records
+    account.check_errors(_advice(tokens, layout) if account.errors else "")
+    words = [word for each in records for word in each.words]
     if words and len(tokens[0]) > 2 and _are_no_words(words):
         better = _better_layout(tokens, layout)
         raise ValueError(
-            f"{path}:{records[0].lines[0]}: expected tokens in {_name(layout.token_column)}, got "
+            f"{account.at(records[0].line)}: expected tokens in {_name(layout.token_column)}, got "
             f"numbers or tags alone, {words[0]!r} and others. {better or 'Correct the lines.'}"
         )
-    return Tagged(records, sentences.problems, notes)
+    return records
 
 
-def _rows(path: Path, layout: Layout, bad: BadLines, account: Account) -> Iterator[_Row]:
+@dataclass
+class _Reader:
+    """The documents of a file, while it's read. The arguments are those of `read_conll`."""
+
+    account: Account
+    layout: Layout
+    groups: _Groups
+    documents: Optional[bool]
+    exact: bool
+    records: list[Record] = field(default_factory=list)
+    record: Record = field(default_factory=Record)
+    columns: int = 0
+    in_document: bool = False
+    is_open: bool = False
+
+    def end(self, number: int, *, is_blank: bool) -> None:
+        """End a sentence at a blank line, or a document at a -DOCSTART- line."""
+        self.account.mark("blank" if is_blank else "comment", number)
+        self.is_open, self.in_document = False, self.in_document or not is_blank
+        if not (is_blank and (self.in_document if self.documents is None else self.documents)):
+            self.record = Record()
+
+    def is_comment(self, row: _Row) -> bool:
+        """Return whether a line that begins like a comment is one, before a sentence."""
+        is_token = "\t" in row.line and len(row.fields) == self.columns  # # with a wrong tag
+        return not (self.is_open or is_token) and self.layout.tag_of(row.fields) is None
+
+    def add(self, row: _Row) -> None:
+        """Add a token. Raises ValueError if it's outside a document."""
+        number, line, fields, _ = row
+        if self.documents is None:
+            self.documents = self.in_document
+        if self.documents and not self.in_document:
+            raise ValueError(
+                f"{self.account.at(number)}: expected a line '{DOCSTART}' before the first token, "
+                f"got {line!r}. Make a document of each sentence, or add the lines that part the "
+                "documents."
+            )
+        self.columns = self.columns or len(fields)
+        try:
+            given, tag = self.layout.token_of(fields, self.columns)
+        except ValueError as error:
+            self.account.refuse(number, str(error))
+            return
+        word = given if self.exact else clean(given)
+        if word != given and word != given.strip():
+            self.account.problem(number, UNSEEN if word else NOT_SEEN, repr(given))
+        self.account.mark("written" if word else "left out", number)
+        if word:
+            if not self.record.words:
+                self.records.append(self.record)
+            if not self.record.group:
+                self.record.group = self.groups.of(fields)
+            self.record.add(word, tag, sent_start=not self.is_open, line=number)
+            self.is_open = True
+
+
+def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
     """Yield the lines of a file, and a line for each token of a word|tag sentence."""
-    columns: Optional[int] = None  # of word|tag or word|part of speech|tag; 0 in other files
-    for number, line in read_lines(path, account, bad):
+    pipes: Optional[int] = None  # in word|tag or word|part of speech|tag; 0 in other files
+    for number, line in read_lines(account):
         if "\r" in line:
             raise ValueError(
-                f"{path}:{number}: expected lines that end with a line feed, got a carriage "
+                f"{account.at(number)}: expected lines that end with a line feed, got a carriage "
                 "return within one. Convert the line ends, for example with: tr '\\r' '\\n'"
             )
         fields = layout.split(line)
         kind = _kind_of(line, fields, layout)
-        tokens = layout.split_piped(line) if columns != 0 else []
-        if columns is None and kind == "token":
-            columns = tokens[0].count("|") if tokens else 0
-        if tokens and columns:
+        tokens = layout.split_piped(line) if pipes != 0 else []
+        if pipes is None and kind == "token":
+            pipes = tokens[0].count("|") if tokens else 0
+        if tokens and pipes:
             for token in tokens:
-                yield _Row(number, token, token.rsplit("|", columns), "token")
+                yield _Row(number, token, token.rsplit("|", pipes), "token")
             yield _Row(number, "", [""], "blank")
-        elif columns and kind == "token":
-            account.mark("left out", number)
-            bad.errors.append(
-                f"{path}:{number}: expected word|tag as in lines before, got {line!r}. Correct "
-                "the line."
+        elif pipes and kind == "token":
+            account.refuse(
+                number, f"expected word|tag as in lines before, got {line!r}. Correct the line."
             )
         else:
             yield _Row(number, line, fields, kind)
@@ -316,83 +361,16 @@ def _kind_of(line: str, fields: Sequence[str], layout: Layout) -> str:
         return "blank"
     if line[0] == "#" and is_comment(line):
         return "comment"
-    if "-" in line and DOCSTART in (
-        fields[0].upper(),
-        (_column(fields, layout.token_column) or "").upper(),
-    ):
-        return "docstart"
+    if line.count("-") > 1:
+        columns = (fields[0], _column(fields, layout.token_column) or "")
+        if DOCSTART in map(str.upper, columns):
+            return "docstart"
     return "token"
 
 
 def is_comment(line: str) -> bool:
     """Return whether a line begins like a comment. So does a token #."""
     return line == "#" or line.startswith(("# ", "#\t"))
-
-
-def _may_be_token(row: _Row, layout: Layout) -> bool:
-    """Return whether a line may be that of a token, or of the names of columns."""
-    return row.kind == "token" or (row.kind == "comment" and layout.tag_of(row.fields) is not None)
-
-
-@dataclass
-class _Sentences:
-    """The sentences of a file, while it's read.
-
-    documents (Optional[bool]): As in `read_conll`.
-    """
-
-    layout: Layout
-    account: Account
-    groups: _Groups
-    documents: Optional[bool]
-    exact: bool = False
-    records: list[Record] = field(default_factory=lambda: [Record()])
-    problems: list[Problem] = field(default_factory=list)
-    columns: int = 0
-    in_document: bool = False
-    is_open: bool = False
-
-    def end(self, number: int, *, is_blank: bool) -> None:
-        """End a sentence at a blank line, or a document at a -DOCSTART- line."""
-        self.account.mark("blank" if is_blank else "comment", number)
-        self.is_open = False
-        self.in_document = self.in_document or not is_blank
-        by_documents = self.in_document if self.documents is None else self.documents
-        if not (is_blank and by_documents):
-            self.records.append(Record())
-
-    def is_comment(self, row: _Row) -> bool:
-        """Return whether a line that begins like a comment is one, before a sentence."""
-        if self.is_open:
-            return False
-        is_token = "\t" in row.line and len(row.fields) == self.columns  # # with a wrong tag
-        return not is_token and self.layout.tag_of(row.fields) is None
-
-    def check_start(self, line: str, path: Path, number: int) -> None:
-        """Raise ValueError for a token outside a document."""
-        self.documents = self.in_document if self.documents is None else self.documents
-        if self.documents and not self.in_document:
-            raise ValueError(
-                f"{path}:{number}: expected a line '{DOCSTART}' before the first token, got "
-                f"{line!r}. Make a document of each sentence, or add the lines that part the "
-                "documents."
-            )
-
-    def add(self, number: int, fields: Sequence[str]) -> None:
-        """Add a token. Raises ValueError if the line has none."""
-        self.columns = self.columns or len(fields)
-        given, tag = self.layout.token_of(fields, self.columns)
-        word = given if self.exact else clean(given)
-        if word != given and word != given.strip():
-            self.problems.append(Problem(number, UNSEEN if word else NOT_SEEN, repr(given)))
-        if not word:
-            self.account.mark("left out", number)
-            return
-        self.account.mark("written", number)
-        sent_start, self.is_open = not self.is_open, True
-        record = self.records[-1]
-        record.group = record.group or self.groups.of(fields)
-        record.add(word, tag, sent_start=sent_start, line=number)
 
 
 # Advice, tried on the file
@@ -427,7 +405,8 @@ def _better_layout(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
     """Say which columns have words and tags in all of the first lines, if others than these."""
     some = tokens[:_SAMPLE]
     width = min(map(len, some), default=0)
-    now = [column if column > 0 else width + 1 + column for column in astuple(layout)]
+    given = (layout.token_column, layout.tag_column)
+    now = [column if column > 0 else width + 1 + column for column in given]
     tags = _tag_columns(some)
     words = [
         i + 1
@@ -446,7 +425,7 @@ def _better_layout(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
     return f"{has}: give {' '.join(options)}." if options else ""
 
 
-def _column_notes(tokens: Sequence[Sequence[str]], layout: Layout, path: Path) -> list[str]:
+def _column_notes(tokens: Sequence[Sequence[str]], layout: Layout, account: Account) -> list[str]:
     """Name columns of tags that aren't read. Raises ValueError for several tokens on a line."""
     some = tokens[:_SAMPLE]
     others = _tag_columns(some)
@@ -456,7 +435,7 @@ def _column_notes(tokens: Sequence[Sequence[str]], layout: Layout, path: Path) -
     even = all(len(f) % 2 == 0 and all(map(read_tag, f[1::2])) for f in some)
     if width >= 4 and even and not {*range(3, width + 1, 2)} & {*others}:
         raise ValueError(
-            f"{path}: there are several tokens and tags on a line, such as "
+            f"{account.path}: there are several tokens and tags on a line, such as "
             f"{' '.join(tokens[0])[:60]!r}. Write a token and its tag on each line, and a blank "
             "line after each sentence."
         )
@@ -495,11 +474,8 @@ def _advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
 
 
 def read_tagged_json(
-    path: Path,
-    account: Account,
-    labels: Optional[Sequence[str]] = None,
-    group: Optional[str] = None,
-) -> Tagged:
+    account: Account, labels: Optional[Sequence[str]] = None, group: Optional[str] = None
+) -> tuple[list[Record], bool]:
     """Read the documents of a file of objects {"tokens": [...], "ner_tags": [...]}.
 
     The key may also be "tags" or "labels". Each object is a sentence. It may have the "text" that
@@ -507,42 +483,43 @@ def read_tagged_json(
 
     labels (Optional[Sequence[str]]): The tag of each number, such as O, B-PER, I-PER.
     group (Optional[str]): The key of `group_of`.
+    RETURNS (tuple[list[Record], bool]): The documents, and whether any tag is a number.
 
     Raises ValueError, with file and line, for anything else.
     """
-    records, problems, bad, numbers = [], list[Problem](), BadLines(), False
-    for lines, value in json_values(path, account, bad):
-        line, where = lines.start, f"{path}:{lines.start}"
-        with bad.skipped():
+    records, has_numbers = [], False
+    for lines, value in json_values(account):
+        line = lines.start
+        with account.line(line):
             key = tags_key(value)
             if key is None:
                 raise ValueError(
-                    f'{where}: expected "tokens" and as many "ner_tags", got '
-                    f"{str(value)[:80]}. Correct the line."
+                    f'expected "tokens" and as many "ner_tags", got {str(value)[:80]}. Correct '
+                    "the line."
                 )
             record = Record(group=group_of(value, group), text=value.get("text"))
-            for number, (word, tag) in enumerate(zip(value["tokens"], value[key], strict=True)):
-                numbers = numbers or type(tag) is int
-                named = read_tag(_named(tag, labels, where))
+            for word, tag in zip(value["tokens"], value[key], strict=True):
+                has_numbers |= type(tag) is int
+                named = read_tag(_named(tag, labels))
                 if named is None or not clean(word):
                     raise ValueError(
-                        f"{where}: expected a token and a tag such as O or B-PER, got {word!r} "
-                        f"and {tag!r}. Correct the line."
+                        f"expected a token and a tag such as O or B-PER, got {word!r} and {tag!r}. "
+                        "Correct the line."
                     )
                 if clean(word) != word.strip():
-                    problems.append(Problem(line, UNSEEN, repr(word)))
-                record.add(clean(word), named, sent_start=number == 0, line=line)
+                    account.problem(line, UNSEEN, repr(word))
+                record.add(clean(word), named, sent_start=not record.words, line=line)
             others = {name: each for name, each in value.items() if name != key}
-            record.cats, read = labels_of(others, where)
-            unread = unread_keys(value, (*read, key))
-            problems += [Problem(line, UNREAD, repr(name)) for name in unread]
+            record.cats, read = labels_of(others)
+            for name in unread_keys(value, (*read, key)):
+                account.problem(line, UNREAD, repr(name))
             account.mark("written" if record.words else "left out", line, lines.stop - 1)
             if record.words:
                 records.append(record)
             else:
-                problems.append(Problem(line, EMPTY, "[]"))
-    bad.check()
-    return Tagged(records, problems, [], numbers)
+                account.problem(line, EMPTY, "[]")
+    account.check_errors()
+    return records, has_numbers
 
 
 def tags_key(value: Any) -> Optional[str]:  # noqa: ANN401 (any JSON)
@@ -550,26 +527,26 @@ def tags_key(value: Any) -> Optional[str]:  # noqa: ANN401 (any JSON)
     words = value.get("tokens") if isinstance(value, dict) else None
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return None
-    of_words = [key for key in TAG_KEYS if isinstance(value.get(key), list)]
+    of_words = (key for key in TAG_KEYS if isinstance(value.get(key), list))
     return next((key for key in of_words if len(value[key]) == len(words)), None)
 
 
-def _named(tag: Any, labels: Optional[Sequence[str]], where: str) -> str:  # noqa: ANN401 (any JSON)
+def _named(tag: Any, labels: Optional[Sequence[str]]) -> str:  # noqa: ANN401 (any JSON)
     """Return the tag of a number, or the tag itself, or "-" if it's missing."""
     if tag in (None, -100, *MISSING_TAGS):
         return MISSING
     if isinstance(tag, str):
         return tag
     if isinstance(tag, bool) or not isinstance(tag, int):
-        raise ValueError(f"{where}: expected a tag, got {tag!r}. Correct the line.")
+        raise ValueError(f"expected a tag, got {tag!r}. Correct the line.")
     if labels is None:
         raise ValueError(
-            f"{where}: the tags are numbers, such as {tag}. Give their names in order: --labels "
+            f"the tags are numbers, such as {tag}. Give their names in order: --labels "
             "O,B-PER,I-PER. In Python, dataset.features['ner_tags'].feature.names has them."
         )
     if not 0 <= tag < len(labels):
         raise ValueError(
-            f"{where}: there is no tag {tag}, because --labels has {len(labels)} names. Give all."
+            f"there is no tag {tag}, because --labels has {len(labels)} names. Give all."
         )
     return labels[tag]
 
@@ -597,8 +574,10 @@ def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
 
 def _column(fields: Sequence[str], column: int) -> Optional[str]:
     """Return a column, or None if the line has fewer."""
-    index = column - 1 if column > 0 else column
-    return fields[index] if -len(fields) <= index < len(fields) else None
+    try:
+        return fields[column - 1 if column > 0 else column]
+    except IndexError:
+        return None
 
 
 def _name(column: int) -> str:
@@ -641,7 +620,9 @@ def tagged_doc(
     return Doc(vocab, words=list(words), ents=list(tags), sent_starts=starts)
 
 
-def find_scheme(records: Sequence[Record], path: Path) -> tuple[Scheme, list[tuple[int, str]]]:
+def find_scheme(
+    records: Sequence[Record], account: Account
+) -> tuple[Scheme, list[tuple[int, str]]]:
     """Find the scheme of a file's tags, and list the lines and tags that don't follow it.
 
     In IOB2, each I- tag that doesn't continue an entity is listed. "BILUO" includes BIOES.
@@ -653,36 +634,62 @@ def find_scheme(records: Sequence[Record], path: Path) -> tuple[Scheme, list[tup
     Raises ValueError, with file and line, for invalid sequences of BILUO tags.
     """
     if {tag[0] for record in records for tag in record.tags} & set(_IN_IOB2):
-        bad = BadLines()
         for record in records:
-            with bad.skipped():
-                _check_biluo(record, path)
-        bad.check()
+            _check_biluo(record, account)
+        account.check_errors()
         return "BILUO", []
     odd: list[tuple[int, str]] = []
     opened_by_b = False
     for record in records:
-        befores = ["O", *record.tags][:-1]
-        for before, tag, starts, line in zip(
-            befores, record.tags, record.sent_starts, record.lines, strict=True
-        ):
-            opens = starts or tag[2:] != before[2:]
-            if opens and tag[0] == "I":
-                odd.append((line, tag))
-            opened_by_b |= opens and tag[0] == "B"
+        label = ""
+        for tag, starts, line in zip(record.tags, record.sent_starts, record.lines, strict=True):
+            if tag == "O":
+                label = ""
+                continue
+            before, label = label, tag[2:]
+            if starts or label != before:
+                if tag[0] == "I":
+                    odd.append((line, tag))
+                opened_by_b |= tag[0] == "B"
     if odd and not opened_by_b:
         return "IOB1", []
     return "IOB2", odd
 
 
+def _check_biluo(record: Record, account: Account) -> None:
+    """Refuse the first line whose tag doesn't follow the tag before it, if there's one."""
+    before, line_before = "O", 0
+    ends = zip([*record.tags, "O"], [*record.sent_starts, True], [*record.lines, 0], strict=True)
+    for tag, starts, line in ends:
+        is_open = before[0] in "BIM"
+        goes_on = tag[0] in "IMLE"
+        if MISSING not in (tag, before):
+            if is_open and (not goes_on or starts or tag[2:] != before[2:]):
+                account.refuse(
+                    line_before,
+                    f"expected a tag I-, L- or E-{before[2:]} after {before!r}, got "
+                    f"{'the end of the sentence' if starts else repr(tag)}. The file has tags of "
+                    "BILUO or BIOES, where L- or E- closes each entity that B- opens. Correct the "
+                    "tags.",
+                )
+                return
+            if goes_on and not is_open:
+                account.refuse(
+                    line,
+                    f"expected B-, U-, S- or O where no entity is open, got {tag!r}. The file has "
+                    "tags of BILUO or BIOES. Correct the tag.",
+                )
+                return
+        before, line_before = tag, line
+
+
 def iob2_tags(record: Record, scheme: Scheme) -> list[str]:
-    """Return the tags of a document in IOB2. scheme (Scheme): The scheme of its own tags."""
+    """Return the tags of a document in IOB2, "" if missing. scheme (Scheme): That of its tags."""
+    tags: Sequence[str] = record.tags
     if scheme == "BILUO":
-        tags = [_IN_IOB2.get(tag[0], tag[0]) + tag[1:] for tag in record.tags]
-    else:
-        tags = record.tags
+        tags = [_IN_IOB2.get(tag[0], tag[0]) + tag[1:] for tag in tags]
     fixed = to_iob2(tags, record.sent_starts)
-    return ["" if tag == MISSING else tag for tag in fixed]
+    return ["" if tag == MISSING else tag for tag in fixed] if MISSING in fixed else fixed
 
 
 def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
@@ -695,27 +702,3 @@ def to_iob2(tags: Sequence[str], sent_starts: Sequence[bool]) -> list[str]:
         fixed.append(f"B-{label}" if tag[0] == "I" and not continues else tag)
         label_before = label
     return fixed
-
-
-def _check_biluo(record: Record, path: Path) -> None:
-    before, line_before = "O", 0
-    for tag, starts, line in chain(
-        zip(record.tags, record.sent_starts, record.lines, strict=True), _END
-    ):
-        is_open = before[0] in "BIM"
-        continues = tag[0] in "IMLE" and not starts and tag[2:] == before[2:]
-        if MISSING in (tag, before):
-            before, line_before = tag, line
-            continue
-        if is_open and not continues:
-            raise ValueError(
-                f"{path}:{line_before}: expected a tag I-, L- or E-{before[2:]} after {before!r}, "
-                f"got {'the end of the sentence' if starts else repr(tag)}. The file has tags of "
-                "BILUO or BIOES, where L- or E- closes each entity that B- opens. Correct the tags."
-            )
-        if tag[0] in "IMLE" and not is_open:
-            raise ValueError(
-                f"{path}:{line}: expected B-, U-, S- or O where no entity is open, got {tag!r}. "
-                "The file has tags of BILUO or BIOES. Correct the tag."
-            )
-        before, line_before = tag, line

@@ -10,7 +10,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..common.lines import Account, BadLines, Problem
+from ..common.lines import Account, Problem
 from ..common.outputs import check_file_output, check_writable
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
@@ -180,15 +180,15 @@ def convert(
     reading = reading or Reading()
     sources = _read_all(paths, reading)
     items = [(source, i) for source in sources for i in range(len(source.items))]
-    groups = [item.group for source in sources for item in source.items]
+    groups = [source.items[i].group for source, i in items]
     docs, seen, written = list[Doc](), Contradictions(), Counter[int]()
     for source, i in progress(items, desc="Converting", total=len(items)):
         docs.append(source.make_doc(i, nlp))
         line = source.items[i].line
         written[id(source)] += len(docs[-1].ents)
-        if former := seen.add(docs[-1], f"{source.path}:{line}"):
+        if former := seen.add(docs[-1], source.account.at(line)):
             detail = f"{former.text!r}, other annotation than in {former.first}"
-            source.problems.append(Problem(line, CONTRADICTS, detail))
+            source.account.problem(line, CONTRADICTS, detail)
     parts: Mapping[str, Sequence[int]] = {output.stem if output else "docs": range(len(items))}
     if split is not None:
         if len(items) == 1:
@@ -201,12 +201,15 @@ def convert(
     files = [_report(source, written[id(source)], nlp, reading) for source in sources]
     converted = Converted(of_parts, counts, files, groups, verbose)
     if not any(counter.labels or counter.cats or counter.denied for counter in counts.values()):
-        lines = [line for title, details in converted.problems() for line in (title, *details)]
-        raise ValueError("\n".join(["No entity is left.", *lines]))
+        raise ValueError("\n".join(["No entity is left.", *_lines(converted.problems())]))
     if output is not None:
         bins = {name: DocBin(docs=of_part) for name, of_part in of_parts.items()}
         write_corpora(output.parent if split is None else output, bins)
     return converted
+
+
+def _lines(problems: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    return [line for title, lines in problems for line in (title, *lines)]
 
 
 def _report(source: Source, written: int, nlp: Language, reading: Reading) -> FileReport:
@@ -214,24 +217,24 @@ def _report(source: Source, written: int, nlp: Language, reading: Reading) -> Fi
 
     Raises ValueError if its entities fit other offsets, and most don't fit these.
     """
-    given, hint = written, ""
+    account, given, hint = source.account, written, ""
     if isinstance(source, TaggedTokens):
         hint = source.hint(nlp)
-    elif isinstance(source, AnnotatedTexts) and source.has_entities:
+    elif source.has_entities:
         given = sum(len(item.spans or ()) for item in source.items)
-        hint = source.hint(nlp) if source.problems else ""
+        hint = source.hint(nlp) if account.problems else ""
     report = FileReport(
-        source.path,
+        account.path,
         source.kind,
         source.scheme,
-        source.account.counts(),
+        account.counts(),
         {"given": given, "written": written, "left out": given - written},
-        sorted(source.problems),
-        [*source.notes, *filter(None, [hint])],
+        sorted(account.problems),
+        [*account.notes, *filter(None, [hint])],
     )
     if hint and isinstance(source, AnnotatedTexts) and reading.offsets is None:
-        shown = [line for title, lines in report.shown() for line in (title, *lines)]
-        raise ValueError("\n".join([f"{source.path}: most entities don't align.", *shown]))
+        title = f"{account.path}: most entities don't align."
+        raise ValueError("\n".join([title, *_lines(report.shown())]))
     return report
 
 
@@ -247,15 +250,13 @@ def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
             raise ValueError(f"{twice[0]} is given twice: its texts would count twice.")
         sources = [read_source(path, reading) for path in files]
     else:
-        account, name = Account(Path("texts")), Path("texts")
+        account, texts = Account(Path("texts"), keeps_errors=True), []
         account.read(len(paths))
-        bad, texts = BadLines(), []
         for i, value in enumerate(paths, start=1):
-            with bad.skipped():
-                value = _as_json(value)
-                texts.append(text_of_json(value, range(i, i + 1), f"texts:{i}", reading.group))
-        bad.check()
-        sources = [annotated_texts(name, "jsonl", account, texts, reading)]
+            with account.line(i):
+                texts.append(text_of_json(_as_json(value), range(i, i + 1), reading.group))
+        account.check_errors()
+        sources = [annotated_texts(account, "jsonl", texts, reading)]
     reading.check_applies(sources)
     return sources
 

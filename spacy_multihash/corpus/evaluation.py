@@ -69,33 +69,25 @@ class KnownEntities:
 
 
 def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownEntities:
-    """Collect the entities of a training corpus. The docs are read once and not kept.
-
-    docs (Iterable[Doc]): The docs, with gold entities.
-    matching (Matching): How to compare entities.
-    """
+    """Collect the entities of a training corpus. The docs are read once and not kept."""
     return KnownEntities({matching.key(ent) for doc in docs for ent in doc.ents}, matching)
 
 
 def keep_entities(doc: Doc, is_kept: Callable[[Span], bool]) -> Doc:
     """Return a doc with only some of its entities. The others are masked.
 
-    Their tokens become missing annotation, which isn't scored.
+    Their tokens become missing annotation, which isn't scored, as tokens that miss it already.
 
-    doc (Doc): The doc. Tokens whose annotation is missing stay missing.
     is_kept (Callable[[Span], bool]): Whether to keep an entity.
     RETURNS (Doc): A copy, or the doc itself if all entities are kept.
     """
-    ents, missing = [], [(t.i, t.i + 1) for t in doc if t.ent_iob == 0]
-    for ent in doc.ents:
-        if is_kept(ent):
-            ents.append((ent.start, ent.end, ent.label))
-        else:
-            missing.append((ent.start, ent.end))
-    if len(ents) == len(doc.ents):
+    masked = [ent for ent in doc.ents if not is_kept(ent)]
+    if not masked:
         return doc
     copy = doc.copy()
-    copy.set_ents([Span(copy, *ent) for ent in ents], missing=[Span(copy, *m) for m in missing])
+    tokens = {t.i for t in doc if not t.ent_iob}.union(*(range(e.start, e.end) for e in masked))
+    ents = [Span(copy, e.start, e.end, e.label) for e in doc.ents if e not in masked]
+    copy.set_ents(ents, missing=[copy[i : i + 1] for i in tokens])
     return copy
 
 
@@ -202,8 +194,8 @@ def evaluate(
         known = read_known_entities(train, nlp.vocab, matching)
     elif train is not None:
         known = known_entities(train, matching)
-    given = read_docs(docs, nlp.vocab) if isinstance(docs, (str, Path)) else docs
-    examples = list(Corpus("").make_examples(nlp, given))
+    gold = read_docs(docs, nlp.vocab) if isinstance(docs, (str, Path)) else docs
+    examples = list(Corpus("").make_examples(nlp, gold))
     for batch in progress(list(minibatch(examples, _BATCH)), desc="Predicting"):
         predict(nlp, batch)
     return evaluate_entities(examples, known)
@@ -276,9 +268,14 @@ def check_annotated(docs: Sequence[Doc]) -> None:
 def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, Scores]:
     """Score "seen" and "unseen" entities in the paper's way only.
 
-    A part without gold entities has no scores.
+    A part, or a label in it, without gold entities has no scores.
     """
-    return {name: _score_part(masked) for name, masked in masked_parts(examples, known).items()}
+    parts = {}
+    for name, masked in masked_parts(examples, known).items():
+        of_part = score(masked)
+        per_label = {x: s if s.entities else Scores(0) for x, s in of_part.per_label.items()}
+        parts[name] = replace(of_part, per_label=per_label) if of_part.entities else Scores(0)
+    return parts
 
 
 def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, list[Example]]:
@@ -287,10 +284,11 @@ def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str,
     examples (Sequence[Example]): Predicted and gold docs.
     known (KnownEntities): The entities of the training corpus.
     """
-    return {
-        name: [Example(e.x, keep_entities(e.y, is_part)) for e in examples]
-        for name, is_part in _parts(known).items()
-    }
+    seen = [Example(e.x, keep_entities(e.y, known.has_seen)) for e in examples]
+    unseen = [
+        Example(e.x, keep_entities(e.y, lambda span: not known.has_seen(span))) for e in examples
+    ]
+    return {"seen": seen, "unseen": unseen}
 
 
 def score(examples: Iterable[Example]) -> Scores:
@@ -317,21 +315,6 @@ def scores_of(prf: PRFScore, per_label: Mapping[str, Scores] = MappingProxyType(
     if not len(prf):
         return Scores(gold)
     return Scores(gold, prf.precision, prf.recall, prf.fscore, dict(per_label))
-
-
-def _score_part(examples: Iterable[Example]) -> Scores:
-    scores = score(examples)
-    if not scores.entities:
-        return Scores(0)
-    per_label = {
-        label: of_label if of_label.entities else Scores(0)
-        for label, of_label in scores.per_label.items()
-    }
-    return replace(scores, per_label=per_label)
-
-
-def _parts(known: KnownEntities) -> dict[str, Callable[[Span], bool]]:
-    return {"seen": known.has_seen, "unseen": lambda span: not known.has_seen(span)}
 
 
 def make_seen_unseen_scorer_v1(
@@ -379,11 +362,13 @@ class SeenUnseenScorer:
         if self.known is None:
             return scores
         for name, of_part in score_parts(examples, self.known).items():
-            scores.update({f"ents_{name}_{key}": getattr(of_part, key) for key in "prf"})
-            per_type = {
-                label: {k: getattr(s, k) for k in "prf"} for label, s in of_part.per_label.items()
-            }
-            scores[f"ents_{name}_per_type"] = per_type or None
+            prf, *per_type = (
+                {key: getattr(each, key) for key in "prf"}
+                for each in (of_part, *of_part.per_label.values())
+            )
+            scores.update({f"ents_{name}_{key}": value for key, value in prf.items()})
+            by_label = dict(zip(of_part.per_label, per_type, strict=True))
+            scores[f"ents_{name}_per_type"] = by_label or None
         return scores
 
     @cached_property

@@ -1,16 +1,16 @@
 """Read corpora in .spacy files, and write them whole or not at all."""
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
 from shutil import move
-from typing import Optional, Union, cast
+from typing import NoReturn, Optional, Union, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Corpus, Example
-from spacy.training.corpus import walk_corpus
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
@@ -18,31 +18,66 @@ from ..common.files import reading, replacing_file, staging
 
 # A corpus: a .spacy file or a folder of them, or docs or examples with gold annotation.
 Data = Union[str, Path, Iterable[Doc], Iterable[Example]]
+DOCS, JSON_LINES, TEXTS = ".spacy", ".jsonl", (".txt", ".txt.gz")
+ENDINGS = (DOCS, JSON_LINES, f"{JSON_LINES}.gz", *TEXTS)
 _REPAIR = "copy or convert the file again"
 
 
+def list_shards(path: Path, endings: Sequence[str] = ENDINGS) -> tuple[list[Path], Counter[str]]:
+    """List the files of a folder and its subfolders by name, and count other files by suffix.
+
+    Names that begin with a dot are skipped.
+
+    endings (Sequence[str]): How the names of files end that count. A single file may be given, too.
+
+    Raises FileNotFoundError if there are no files, and ValueError for a folder that occurs twice.
+    """
+    others, files = Counter[str](), list[Path]()
+    for file_ in _walk(path) if path.is_dir() else [path] if path.is_file() else []:
+        if file_.name.endswith(tuple(endings)):
+            files.append(file_)
+        else:
+            others[file_.suffix] += 1
+    if not files and path.is_file():
+        raise FileNotFoundError(
+            f"{path} isn't a {' or '.join(endings)} file. Make a .spacy file with:\n"
+            f"    python -m spacy multihash convert {path} corpus.spacy"
+        )
+    if not files:
+        raise FileNotFoundError(
+            f"There is no corpus at {path}: expected a {' or '.join(endings)} file, or a folder of "
+            "them. Check the path, or make a .spacy file with: python -m spacy multihash convert"
+        )
+    return sorted(files, key=lambda file_: file_.relative_to(path).parts), others
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    met: dict[tuple[int, int], str] = {}
+    for where, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
+        status = os.stat(where)
+        former = met.setdefault((status.st_dev, status.st_ino), where)
+        if former != where:
+            raise ValueError(
+                f"{where} is the same folder as {former}: its shards would count more than once. "
+                "Remove the link that leads there."
+            )
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(where, name) for name in files if not name.startswith("."))
+
+
+def _fail(error: OSError) -> NoReturn:
+    raise error
+
+
 def read_docs(path: Union[str, Path], vocab: Vocab) -> Iterator[Doc]:
-    """Stream the docs of a .spacy file, or of all such files in a folder.
+    """Stream the docs of a .spacy file, or of all such files in a folder, by name.
 
     Raises at the call: FileNotFoundError if there is no such file, and ValueError if the first file
     can't be read, or if there are no docs. If a later file can't be read, raises ValueError when it
     reaches that file.
     """
-    path = Path(path)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"\[W090\]")  # the error below says more
-        files = walk_corpus(path, ".spacy") if path.exists() else []
-    if not files:
-        if path.is_file():
-            raise FileNotFoundError(
-                f"{path} isn't a .spacy file. Make one with:\n"
-                f"    python -m spacy multihash convert {path} corpus.spacy"
-            )
-        raise FileNotFoundError(
-            f"There is no corpus at {path}: expected a .spacy file, or a folder of them. Check the "
-            "path, or make one with: python -m spacy multihash convert"
-        )
-    bins = ((Path(file_), open_doc_bin(Path(file_))) for file_ in files)
+    files, _ = list_shards(Path(path), (DOCS,))
+    bins = ((file_, open_doc_bin(file_)) for file_ in files)
     first = next((pair for pair in bins if len(pair[1])), None)
     if first is None:
         raise ValueError(f"The corpus at {path} has no documents. Check the path.")

@@ -1,49 +1,27 @@
 """Corpora in shards: files in a folder to read one by one."""
 
-import os
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn, Optional, Union
+from typing import Any, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 
-from ..common.lines import Account, BadLines, read_lines
-from .read import Data, docs_of, examples_of, open_doc_bin, tokens_of
+from ..common.lines import Account, read_lines
+from .read import (
+    DOCS,
+    ENDINGS,
+    JSON_LINES,
+    Data,
+    docs_of,
+    examples_of,
+    list_shards,
+    open_doc_bin,
+    tokens_of,
+)
 from .texts import other_keys, read_json_lines, text_of
-
-DOCS = ".spacy"
-JSON_LINES = ".jsonl"
-TEXTS = (".txt", ".txt.gz")
-ENDINGS = (DOCS, JSON_LINES, f"{JSON_LINES}.gz", *TEXTS)
-
-
-def list_shards(path: Path) -> tuple[list[Path], Counter[str]]:
-    """List the shards of a folder and its subfolders by name, and count other files by suffix.
-
-    Names that begin with a dot are skipped.
-
-    Raises FileNotFoundError if there are no shards, and ValueError for a folder that occurs twice.
-    """
-    others = Counter[str]()
-    if path.is_file() and ending_of(path):
-        return [path], others
-    found = []
-    for file_ in _walk(path) if path.is_dir() else ():
-        if ending_of(file_):
-            found.append(file_)
-        else:
-            others[file_.suffix] += 1
-    if not found:
-        raise FileNotFoundError(
-            f"There is no corpus at {path}: expected a folder with files that end in "
-            f"{', '.join(ENDINGS)}, or one such file. Check the path, or make one with: python "
-            "-m spacy multihash convert"
-        )
-    return sorted(found, key=lambda file_: file_.relative_to(path).parts), others
 
 
 def ending_of(path: Path) -> str:
@@ -51,22 +29,20 @@ def ending_of(path: Path) -> str:
     return next((ending for ending in ENDINGS if path.name.endswith(ending)), "")
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    met: dict[tuple[int, int], str] = {}
-    for where, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
-        status = os.stat(where)
-        former = met.setdefault((status.st_dev, status.st_ino), where)
-        if former != where:
-            raise ValueError(
-                f"{where} is the same folder as {former}: its shards would count more than once. "
-                "Remove the link that leads there."
-            )
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (Path(where, name) for name in files if not name.startswith("."))
+def choose_shards(path: Path) -> tuple[list[Path], list[str]]:
+    """List the shards of a folder that count, or one, and the names of the others.
+
+    If a folder has .spacy files, only these count. Raises the errors of `list_shards`.
+    """
+    shards, _ = list_shards(path)
+    docs = [shard for shard in shards if ending_of(shard) == DOCS]
+    return docs or shards, [str(shard) for shard in shards if docs and shard not in docs]
 
 
-def _fail(error: OSError) -> NoReturn:
-    raise error
+def not_counted(names: Sequence[str]) -> str:
+    """Name shards that don't count."""
+    more = f", and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"Not counted, as there are {DOCS} files beside them: {', '.join(names[:3])}{more}"
 
 
 def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
@@ -81,47 +57,38 @@ def read_shard(path: Path, nlp: Language) -> Iterator[Doc]:
     """
     if ending_of(path) == DOCS:
         yield from docs_of(path, open_doc_bin(path), nlp.vocab)
-        return
-    for doc, _ in _read_texts(path, nlp, Account(path)):
-        yield doc
+    else:
+        yield from (doc for doc, _ in read_bare_shard(Account(path), nlp))
 
 
-def read_bare_shard(
-    path: Path, nlp: Language, account: Account, bad: Optional[BadLines] = None
-) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
+def read_bare_shard(account: Account, nlp: Language) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
     """Stream the docs of a shard without annotation, and the other keys of their JSON.
 
     A document of a .spacy file gives its text, which the pipeline tokenizes, or its words if their
     spaces are unknown. A line of JSON gives its keys other than text and annotation, such as "id"
-    and "meta". Other shards have no keys. Raises the errors of `read_shard`.
+    and "meta". Other shards have no keys.
 
-    account (Account): Notes what became of each line or document.
-    bad (Optional[BadLines]): Keeps the errors of texts, which are left out. None: raise the first.
+    account (Account): The shard. Notes what became of each line or document, and may keep errors.
+
+    Raises the errors of `read_shard`.
     """
-    if ending_of(path) != DOCS:
-        yield from _read_texts(path, nlp, account, bad)
-        return
-    for number, doc in enumerate(docs_of(path, open_doc_bin(path), nlp.vocab), start=1):
-        account.read(number)
-        with account.using(number, bad):
-            if doc.has_unknown_spaces:
-                yield Doc(nlp.vocab, [token.text for token in doc]), {}
-            else:
-                yield _make_doc(doc.text, nlp, f"{path}: document {number}"), {}
-
-
-def _read_texts(
-    path: Path, nlp: Language, account: Account, bad: Optional[BadLines] = None
-) -> Iterator[tuple[Doc, Mapping[str, Any]]]:
-    if ending_of(path).startswith(JSON_LINES):
-        for number, line in read_json_lines(path, account, bad):
-            where = f"{path}:{number}"
-            with account.using(number, bad):
-                yield _make_doc(text_of(line, where), nlp, where), other_keys(line)
+    path, ending = account.path, ending_of(account.path)
+    if ending == DOCS:
+        for number, doc in enumerate(docs_of(path, open_doc_bin(path), nlp.vocab), start=1):
+            account.read(number)
+            with account.line(number, "written"):
+                if doc.has_unknown_spaces:
+                    yield Doc(nlp.vocab, [token.text for token in doc]), {}
+                else:
+                    yield _make_doc(doc.text, nlp), {}
+    elif ending.startswith(JSON_LINES):
+        for number, line in read_json_lines(account):
+            with account.line(number, "written"):
+                yield _make_doc(text_of(line), nlp), other_keys(line)
     else:
-        for number, text in read_lines(path, account, bad):
-            with account.using(number, bad):
-                yield _make_doc(text, nlp, f"{path}:{number}"), {}
+        for number, text in read_lines(account):
+            with account.line(number, "written"):
+                yield _make_doc(text, nlp), {}
 
 
 def read_bare_docs(path: Union[str, Path], nlp: Language) -> Iterator[Doc]:
@@ -130,7 +97,7 @@ def read_bare_docs(path: Union[str, Path], nlp: Language) -> Iterator[Doc]:
     Raises FileNotFoundError at the call if there are none, and the errors of `read_shard`.
     """
     files, _ = list_shards(Path(path))
-    return (doc for file_ in files for doc, _ in read_bare_shard(file_, nlp, Account(file_)))
+    return (doc for file_ in files for doc, _ in read_bare_shard(Account(file_), nlp))
 
 
 def examples_of_any(nlp: Language, data: Data) -> Iterator[Example]:
@@ -151,12 +118,12 @@ def _examples_of_shard(nlp: Language, path: Path) -> Iterator[Example]:
     return (Example(doc, doc.copy()) for doc in docs)
 
 
-def _make_doc(text: str, nlp: Language, where: str) -> Doc:
+def _make_doc(text: str, nlp: Language) -> Doc:
     """Make the doc of a text. Raises ValueError if the text is too long."""
     if len(text) > nlp.max_length:
         raise ValueError(
-            f"{where}: expected a text of at most {nlp.max_length:,} characters, got "
-            f"{len(text):,}. Cut it, or raise nlp.max_length, which is --max-length of apply."
+            f"expected a text of at most {nlp.max_length:,} characters, got {len(text):,}. Cut "
+            "it, or raise nlp.max_length, which is --max-length of apply."
         )
     return nlp.make_doc(text)
 

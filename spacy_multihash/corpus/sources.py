@@ -1,18 +1,17 @@
 """Files of annotated texts or tokens, read as sources of docs."""
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Literal, Optional, Union
+from typing import ClassVar, Literal, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..common.lines import INVISIBLE, Account, BadLines, Problem, read_lines
+from ..common.lines import INVISIBLE, Account, Problem, read_lines
 from .alignment import ENTITIES_LEFT_OUT, OFFSETS, TRIMMED, Offsets, PlacedText
 from .annotation import ACCEPT, is_tag, name_no_labels
 from .conll import (
@@ -22,7 +21,6 @@ from .conll import (
     Layout,
     Record,
     Scheme,
-    Tagged,
     cut_records,
     doc_of,
     find_scheme,
@@ -59,38 +57,55 @@ _LONG_SENTENCE = 1000
 _HINT_TEXTS, _HINT_SPANS = 200, 2000  # to try offsets on
 _GUESSED = 200  # lines, to tell the format
 _SEPARATOR = re.compile(r"[^\w\s]+|\s*[,;/|#+&]\s*")
+# What each option is for, and what a file of the right format lacks.
+_USES = {
+    "docs": ("CoNLL and JSON lines of tokens", ""),
+    "labels": ("JSON lines of tokens whose tags are numbers", " with other tags"),
+    **dict.fromkeys(("token_column", "tag_column"), ("CoNLL", "")),
+    **dict.fromkeys(("text_column", "label_column"), ("CSV", "")),
+    "label_separator": ("labels of texts in JSON lines and CSV", " without them"),
+    "offsets": ("entities of JSON lines", " without them"),
+}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read files: the options of `convert`. None: by default.
+    r"""How to read files: the options of `convert`.
 
     Options that have no effect on any of the files are refused.
 
-    format (Optional[Format]): The format. None: by suffix, or by the first lines.
-    docs (Optional[str]): CoNLL and JSON of tokens: what becomes a doc, "sentences", "documents", or
-        a maximum number of tokens. None: "documents" if -DOCSTART- lines separate them.
-    labels (Optional[Sequence[str]]): JSON of tokens: the tag of each number.
-    token_column, tag_column (Optional[int]): CoNLL: the columns, from 1, or from -1 at the end.
-        None: the first and the last.
-    text_column, label_column (Optional[str]): CSV: the names of the columns. None: text and label.
-    label_separator (Optional[str]): CSV and JSON: separates the labels of a text.
-    offsets (Optional[str]): JSON: how the offsets of entities count, one of OFFSETS in
-        `corpus.alignment`, or a number to add.
-    group (Optional[str]): What names the document that a text is from: a key, or a column of CSV or
-        CoNLL. None: the usual keys.
+    format (Optional[Format]): Format of the files. Default: by their suffix, or their first lines.
+    group (Optional[str]): What names the document of a text, so that a split keeps its texts
+        together: a key of JSON, a column of CSV, the number of a column or the key of comments of
+        CoNLL. Default: keys such as doc_id, and comments such as newdoc.
+    docs (Optional[str]): CoNLL and JSON of tokens: what becomes a doc: sentences, documents
+        (separated by -DOCSTART- lines), or a maximum number of tokens. Default: documents if the
+        file starts with a -DOCSTART- line and has several, otherwise sentences.
+    labels (Optional[Sequence[str]]): JSON of "tokens" and "ner_tags": the tag of each number.
+    token_column (Optional[int]): CoNLL: column of tokens, from 1, or from -1 at the end. Default:
+        1.
+    tag_column (Optional[int]): CoNLL: column of tags, from 1, or from -1 at the end. Default: -1.
+    text_column (Optional[str]): CSV: name of the column of texts. Default: text.
+    label_column (Optional[str]): CSV: name of the column of labels. Default: label.
+    label_separator (Optional[str]): Separator between the labels of a text. Default: one label per
+        text.
+    offsets (Optional[str]): JSON: how offsets count: characters, utf16, utf8, inclusive (ends are
+        the last character), from-1, newlines (\r\n is one character), or a number to add.
+        Default: characters.
+
+    Raises ValueError for settings that can't be.
     """
 
     format: Optional[Format] = None
+    group: Optional[str] = None
     docs: Optional[str] = None
-    labels: Optional[Sequence[str]] = None
+    labels: Optional[Sequence[str]] = field(default=None, metadata={"option": False})
     token_column: Optional[int] = None
     tag_column: Optional[int] = None
     text_column: Optional[str] = None
     label_column: Optional[str] = None
     label_separator: Optional[str] = None
     offsets: Optional[str] = None
-    group: Optional[str] = None
 
     def __post_init__(self) -> None:
         """Check the settings that are strings, and the columns."""
@@ -105,8 +120,8 @@ class Reading:
     @property
     def layout(self) -> Layout:
         """The columns of a CoNLL file."""
-        columns = (1 if self.token_column is None else self.token_column, self.tag_column)
-        return Layout(columns[0], -1 if columns[1] is None else columns[1])
+        first = 1 if self.token_column is None else self.token_column
+        return Layout(first, -1 if self.tag_column is None else self.tag_column)
 
     @property
     def csv_layout(self) -> CsvLayout:
@@ -119,87 +134,46 @@ class Reading:
         used = {"format", "group"}.union(*(source.uses() for source in sources))
         for each in fields(self):
             if each.name not in used and getattr(self, each.name) is not None:
-                found = " and ".join(dict.fromkeys(NAMES[source.kind] for source in sources))
+                purpose, lacking = _USES[each.name]
+                kinds = " and ".join(dict.fromkeys(NAMES[source.kind] for source in sources))
                 raise ValueError(
-                    f"--{each.name.replace('_', '-')} is for {_USES[each.name]}, and "
-                    f"{sources[0].path} is {found}{_WITHOUT.get(each.name, '')}. Leave it out."
+                    f"--{each.name.replace('_', '-')} is for {purpose}, and "
+                    f"{sources[0].account.path} is {kinds}{lacking}. Leave it out."
                 )
 
 
-# What each option is for, and what a file of the right format lacks.
-_USES = {
-    "docs": "CoNLL and JSON lines of tokens",
-    "labels": "JSON lines of tokens whose tags are numbers",
-    **dict.fromkeys(("token_column", "tag_column"), "CoNLL"),
-    **dict.fromkeys(("text_column", "label_column"), "CSV"),
-    "label_separator": "labels of texts in JSON lines and CSV",
-    "offsets": "entities of JSON lines",
-}
-_WITHOUT = {
-    "labels": " with other tags",
-    "label_separator": " without them",
-    "offsets": " without them",
-}
-
-
 @dataclass
-class Source(ABC):
-    """A file that was read, and whose items become docs.
-
-    kind (str): A key of NAMES.
-    problems (list[Problem]): The problems of lines. `make_doc` adds some.
-    notes (list[str]): What to know about the file.
-    scheme (Optional[Scheme]): The scheme of its tags.
-    has_entities (bool): Whether docs have entities.
-    items (Sequence): The documents or texts, with their `line` and `group`.
-    """
-
-    path: Path
-    kind: str
-    account: Account
-    problems: list[Problem]
-    notes: list[str]
-    scheme: Optional[Scheme] = None
-    has_entities: bool = True
-    items: Sequence[Union[Record, AnnotatedText]] = ()
-
-    @abstractmethod
-    def uses(self) -> Sequence[str]:
-        """List the options of `Reading` that have an effect on the file."""
-
-    @abstractmethod
-    def make_doc(self, i: int, nlp: Language) -> Doc:
-        """Make the doc of an item."""
-
-    @abstractmethod
-    def hint(self, nlp: Language) -> str:
-        """Return an option that most of the file asks for, with a reason, or ""."""
-
-
-@dataclass
-class TaggedTokens(Source):
+class TaggedTokens:
     """A file with a token a line, or of JSON with tokens.
 
-    numbers (bool): Whether its tags are numbers.
+    account (Account): What became of its lines.
+    kind (str): A key of NAMES.
+    items (Sequence[Record]): The documents, which become docs.
+    scheme (Scheme): The scheme of the tags.
+    has_numbers (bool): Whether tags are numbers.
     """
 
-    items: Sequence[Record] = ()
-    numbers: bool = False
+    account: Account
+    kind: str
+    items: Sequence[Record]
+    scheme: Scheme
+    has_numbers: bool = False
+    has_entities: ClassVar = True
 
     def uses(self) -> Sequence[str]:
         """List the options of `Reading` that have an effect on the file."""
         if self.kind == "conll":
             return ("docs", "token_column", "tag_column")
-        return ("docs", "labels") if self.numbers else ("docs",)
+        return ("docs", "labels") if self.has_numbers else ("docs",)
 
     def make_doc(self, i: int, nlp: Language) -> Doc:
         """Make a doc of the words of a document. Spaces are unknown unless the file has a text."""
         record = self.items[i]
         try:
-            return doc_of(record, self.scheme or "IOB2", nlp.vocab)
+            return doc_of(record, self.scheme, nlp.vocab)
         except ValueError as error:
             raise ValueError(
-                f"{self.path}:{record.line}: the tokens don't spell the text "
+                f"{self.account.at(record.line)}: the tokens don't spell the text "
                 f"{str(record.text)[:60]!r}. Correct the line, or leave the text out."
             ) from error
 
@@ -207,9 +181,10 @@ class TaggedTokens(Source):
         """Say how to cut documents, if a sentence has very many tokens."""
         longest = 0
         for record in self.items:
-            starts = [i for i, opens in enumerate(record.sent_starts) if opens]
-            bounds = pairwise([*starts, len(record.words)])
-            longest = max([longest, *(end - start for start, end in bounds)])
+            if len(record.words) > _LONG_SENTENCE:
+                starts = [i for i, opens in enumerate(record.sent_starts) if opens]
+                bounds = pairwise([*starts, len(record.words)])
+                longest = max([longest, *(end - start for start, end in bounds)])
         if longest <= _LONG_SENTENCE:
             return ""
         return (
@@ -219,17 +194,26 @@ class TaggedTokens(Source):
 
 
 @dataclass
-class AnnotatedTexts(Source):
+class AnnotatedTexts:
     """A file of texts.
 
+    account (Account): What became of its lines. `make_doc` adds problems.
+    kind (str): A key of NAMES.
+    items (Sequence[AnnotatedText]): The texts, which become docs.
+    has_entities (bool): Whether docs have entities.
     labels (Sequence[str]): The labels of whole texts.
     with_zeros (bool): Whether docs have 0 for labels that don't apply.
+    offsets (Offsets): How the file counts them.
     """
 
-    items: Sequence[AnnotatedText] = ()
-    labels: Sequence[str] = ()
-    with_zeros: bool = True
-    offsets: Offsets = field(default_factory=Offsets)
+    account: Account
+    kind: str
+    items: Sequence[AnnotatedText]
+    has_entities: bool
+    labels: Sequence[str]
+    with_zeros: bool
+    offsets: Offsets
+    scheme: ClassVar = None
 
     def uses(self) -> Sequence[str]:
         """List the options of `Reading` that have an effect on the file."""
@@ -242,18 +226,18 @@ class AnnotatedTexts(Source):
         item = self.items[i]
         if len(item.text) > nlp.max_length:
             raise ValueError(
-                f"{self.path}:{item.line}: expected a text of at most {nlp.max_length:,} "
+                f"{self.account.at(item.line)}: expected a text of at most {nlp.max_length:,} "
                 f"characters, which is what spaCy takes, got {len(item.text):,}. Cut it."
             )
         placed = PlacedText(item, nlp)
-        doc = placed.doc
         if self.labels and item.cats is not None:
             is_whole = self.with_zeros and item.is_whole
-            doc.cats = {**(dict.fromkeys(self.labels, 0.0) if is_whole else {}), **item.cats}
+            zeros = dict.fromkeys(self.labels, 0.0) if is_whole else {}
+            placed.doc.cats = {**zeros, **item.cats}
         if self.has_entities and item.spans is not None:
             placed.set_entities(self.offsets)
-        self.problems += placed.problems
-        return doc
+        self.account.problems += placed.problems
+        return placed.doc
 
     def hint(self, nlp: Language) -> str:
         """Say which offsets fit, if most entities don't: those that fit most of them exactly.
@@ -267,8 +251,8 @@ class AnnotatedTexts(Source):
         spans = list(islice(all_spans, _HINT_SPANS))
 
         def fitting(offsets: Offsets) -> int:
-            found = (text.find(span, offsets) for text, span in spans)
-            return sum(each.span is not None and not each.what for each in found)
+            places = (text.find(span, offsets) for text, span in spans)
+            return sum(place.span is not None and not place.what for place in places)
 
         now = fitting(self.offsets)
         if 2 * now >= len(spans):
@@ -276,7 +260,7 @@ class AnnotatedTexts(Source):
         fit = {name: fitting(offsets) for name, (offsets, _) in OFFSETS.items()}
         most = max(fit.values())
         if 2 * most <= len(spans):
-            self.notes.append(
+            self.account.notes.append(
                 f"Only {now:,} of {len(spans):,} entities begin and end with a word: their offsets "
                 "may belong to another text, such as before its blanks or entities of HTML were "
                 "changed. Look at them, and correct the file."
@@ -288,6 +272,9 @@ class AnnotatedTexts(Source):
             f"{most:,} of {len(spans):,} entities would fit exactly, {now:,} do now, if their "
             f"offsets {how}"
         )
+
+
+Source = Union[TaggedTokens, AnnotatedTexts]
 
 
 def read_source(path: Path, reading: Reading) -> Source:
@@ -310,21 +297,20 @@ def read_source(path: Path, reading: Reading) -> Source:
 
 
 def _read_source(path: Path, reading: Reading) -> Source:
-    format_, account = reading.format or guess_format(path, reading), Account(path)
-    if format_ == "conll":
+    kind, account = reading.format or guess_format(path, reading), Account(path, keeps_errors=True)
+    if kind == "conll":
         documents = {"sentences": False, "documents": True}.get(str(reading.docs))
-        tagged = read_conll(path, reading.layout, account, documents=documents, group=reading.group)
-        return _tagged_tokens(path, "conll", account, reading, tagged)
-    if format_ == "jsonl" and has_tagged_tokens(path):
-        tagged = read_tagged_json(path, account, reading.labels, reading.group)
-        return _tagged_tokens(path, "tokens", account, reading, tagged)
-    bad = BadLines()
-    if format_ == "csv":
-        texts = list(read_csv(path, reading.csv_layout, bad, account, reading.group))
+        records = read_conll(account, reading.layout, documents=documents, group=reading.group)
+        return _tagged_tokens(account, "conll", records, reading)
+    if kind == "jsonl" and has_tagged_tokens(path):
+        records, has_numbers = read_tagged_json(account, reading.labels, reading.group)
+        return _tagged_tokens(account, "tokens", records, reading, has_numbers=has_numbers)
+    if kind == "csv":
+        texts = list(read_csv(account, reading.csv_layout, reading.group))
     else:
-        texts = list(read_jsonl(path, bad, account, reading.group, reading.label_separator))
-    bad.check()
-    return annotated_texts(path, format_, account, texts, reading)
+        texts = list(read_jsonl(account, reading.group, reading.label_separator))
+    account.check_errors()
+    return annotated_texts(account, kind, texts, reading)
 
 
 def guess_format(path: Path, reading: Reading) -> Format:
@@ -336,7 +322,7 @@ def guess_format(path: Path, reading: Reading) -> Format:
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
     votes: Counter[str] = Counter()
-    for number, line in read_lines(path, Account(path)):
+    for number, line in read_lines(Account(path)):
         if not line.strip():
             continue
         if not votes and reading.csv_layout.find_delimiter(line):
@@ -348,9 +334,8 @@ def guess_format(path: Path, reading: Reading) -> Format:
             votes[vote or ""] += 1
         if number == _GUESSED:
             break
-    lines = votes.total()
     best: Format = "conll" if votes["conll"] > votes["jsonl"] else "jsonl"
-    if 2 * votes[best] > lines:
+    if 2 * votes[best] > votes.total():
         return best
     raise ValueError(
         f"Cannot tell the format of {path}: expected a suffix such as .conll, .jsonl or .csv, or "
@@ -360,20 +345,16 @@ def guess_format(path: Path, reading: Reading) -> Format:
 
 
 def _guess_line(line: str, layout: Layout) -> Optional[Format]:
-    fields = layout.split(line)
-    if fields[0] == DOCSTART or any(map(is_tag, fields[1:])) or layout.split_piped(line):
+    columns = layout.split(line)
+    if columns[0] == DOCSTART or any(map(is_tag, columns[1:])) or layout.split_piped(line):
         return "conll"
     is_json = re.match(r'\s*(\[\s*)?\{\s*("|$)', line) or line.strip() == "["
     return "jsonl" if is_json else None
 
 
 def has_tagged_tokens(path: Path) -> bool:
-    """Return whether most JSON values of a file are objects with "tokens" and as many tags.
-
-    The first values count.
-    """
-    first = islice(json_values(path, Account(path), BadLines()), _GUESSED)
-    values = [value for _, value in first]
+    """Return whether most of the first JSON values are objects with "tokens" and as many tags."""
+    values = [v for _, v in islice(json_values(Account(path, keeps_errors=True)), _GUESSED)]
     with_words = [
         isinstance(value, dict)
         and isinstance(value.get("tokens"), list)
@@ -384,88 +365,89 @@ def has_tagged_tokens(path: Path) -> bool:
 
 
 def _tagged_tokens(
-    path: Path, kind: str, account: Account, reading: Reading, tagged: Tagged
+    account: Account,
+    kind: str,
+    records: list[Record],
+    reading: Reading,
+    *,
+    has_numbers: bool = False,
 ) -> TaggedTokens:
     """Cut documents, and note odd tags and tokens."""
-    records, problems, notes = tagged.records, tagged.problems, tagged.notes
+    path = account.path
     if not records:
         raise ValueError(f"{path}: expected tagged tokens, got none. Give another file.")
     if reading.docs and reading.docs.isdecimal():
         records = list(cut_records(records, int(reading.docs)))
-    scheme, odd = find_scheme(records, path)
-    problems += [Problem(line, ODD_TAG, repr(tag)) for line, tag in odd]
-    tokens = [(line, word) for r in records for line, word in zip(r.lines, r.words, strict=True)]
-    glued = [Problem(line, GLUED, repr(word)) for line, word in tokens if " " in word]
-    if 2 * len(glued) > len(tokens):
-        problems += glued
+    scheme, odd = find_scheme(records, account)
+    for line, tag in odd:
+        account.problem(line, ODD_TAG, repr(tag))
+    glued = [
+        Problem(line, GLUED, repr(word))
+        for record in records
+        for line, word in zip(record.lines, record.words, strict=True)
+        if " " in word
+    ]
+    tags = Counter(tag for record in records for tag in record.tags)
+    if 2 * len(glued) > tags.total():
+        account.problems += glued
     labels = sorted({label for record in records for label in record.cats})
     for record in records if len(labels) * len(records) <= _ZEROS else ():
         if record.cats:
             record.cats = {**dict.fromkeys(labels, 0.0), **record.cats}
-    tags = Counter(tag for record in records for tag in record.tags)
     if not any(tag not in ("O", MISSING) for tag in tags):
-        notes.append(
+        account.notes.append(
             f"All {tags.total():,} tags of {path} are {' or '.join(sorted(tags))}: it has no "
             "entities. Exports of annotation tools leave out layers of your own."
         )
     named = Counter({tag[2:]: tags[tag] for tag in tags if tag[0] in "BSU"})
-    notes += name_no_labels(named, "entities")
-    return TaggedTokens(path, kind, account, problems, notes, scheme, True, records, tagged.numbers)
+    account.notes += name_no_labels(named, "entities")
+    return TaggedTokens(account, kind, records, scheme, has_numbers)
 
 
 def annotated_texts(
-    path: Path, kind: str, account: Account, texts: Sequence[AnnotatedText], reading: Reading
+    account: Account, kind: str, texts: Sequence[AnnotatedText], reading: Reading
 ) -> AnnotatedTexts:
     """Note texts without words or annotation, or that weren't accepted.
 
     Raises ValueError if there are no texts or annotations, or if labels look like something else.
     """
-    items, problems = _accepted(texts, account)
+    path, items = account.path, _accepted(texts, account)
     has_entities = any(text.spans for text in items)
     labels = sorted({label for text in items for label in text.cats or ()})
     _check_labels(path, labels, len(items))
     if not items:
-        lines = summarize(path, problems)
+        lines = summarize(path, account.problems)
         shown = "\n".join(line for title, details in lines for line in (title, *details))
         raise ValueError(f"{path}: expected texts, got none. Give another file.\n{shown}".strip())
     if not has_entities and not labels:
-        unread = dict.fromkeys(problem.detail for problem in problems if problem.what == UNREAD)
+        unread = dict.fromkeys(each.detail for each in account.problems if each.what == UNREAD)
         named = " and ".join(unread)
         raise ValueError(
             f"{path}: expected entities or labels of texts, got none in {len(items):,} texts. "
             'Entities are "spans", "ents", "entities" or "label"; labels of texts are "cats", '
             '"label" or "accept".' + (f" {named} may be annotation: write it so." if named else "")
         )
-    notes = _unread_notes(items)
+    account.notes += _unread_notes(items)
     if has_entities:
-        bare = [text for text in items if text.spans is None]
-        problems += [Problem(text.line, NOT_ANNOTATED, repr(text.text[:40])) for text in bare]
-        spans = (span for text in items for span in text.spans or ())
-        notes += name_no_labels(Counter(span.label for span in spans), "entities")
+        for text in items:
+            if text.spans is None:
+                account.problem(text.line, NOT_ANNOTATED, repr(text.text[:40]))
+        named_so = Counter(span.label for text in items for span in text.spans or ())
+        account.notes += name_no_labels(named_so, "entities")
     if labels:
-        bare = [text for text in items if text.cats is None]
-        if not has_entities and bare:
-            raise ValueError(
-                f'{path}:{bare[0].line}: expected "cats", "label" or "labels" as other texts have, '
-                "got none. If the label is unknown, leave the text out. If it has none, add "
-                '"cats": {}.'
-            )
-        problems += [Problem(text.line, NO_LABELS, repr(text.text[:40])) for text in bare]
-        notes += _label_notes(items, labels)
-    with_zeros, offsets = _writes_zeros(path, items, labels, notes), reading.offsets or "characters"
-    return AnnotatedTexts(
-        path,
-        kind,
-        account,
-        problems,
-        notes,
-        None,
-        has_entities,
-        items,
-        labels,
-        with_zeros,
-        Offsets.parse(offsets),
-    )
+        for text in items:
+            if text.cats is None and not has_entities:
+                raise ValueError(
+                    f'{account.at(text.line)}: expected "cats", "label" or "labels" as other texts '
+                    "have, got none. If the label is unknown, leave the text out. If it has none, "
+                    'add "cats": {}.'
+                )
+            if text.cats is None:
+                account.problem(text.line, NO_LABELS, repr(text.text[:40]))
+        account.notes += _label_notes(items, labels)
+    with_zeros = _writes_zeros(account, items, labels)
+    offsets = Offsets.parse(reading.offsets or "characters")
+    return AnnotatedTexts(account, kind, items, has_entities, labels, with_zeros, offsets)
 
 
 def _unread_notes(items: Sequence[AnnotatedText]) -> list[str]:
@@ -481,31 +463,29 @@ def _unread_notes(items: Sequence[AnnotatedText]) -> list[str]:
     ]
 
 
-def _accepted(
-    texts: Sequence[AnnotatedText], account: Account
-) -> tuple[list[AnnotatedText], list[Problem]]:
+def _accepted(texts: Sequence[AnnotatedText], account: Account) -> list[AnnotatedText]:
     """Leave out texts without words, and those that weren't accepted.
 
     If labels of texts were rejected, each label is a decision on this label alone.
     """
-    items, problems = [], list[Problem]()
+    items = []
     for text in texts:
-        problems += [Problem(text.line, UNREAD, repr(name)) for name in text.unread]
-        if text.answer == ACCEPT and INVISIBLE.sub("", text.text).strip():
+        for name in text.unread:
+            account.problem(text.line, UNREAD, repr(name))
+        if text.answer != ACCEPT:
+            account.problem(text.line, NOT_ACCEPTED, repr(text.answer))
+        elif not INVISIBLE.sub("", text.text).strip():
+            account.problem(text.line, NO_WORDS, repr(text.text[:20]))
+        else:
             items.append(text)
+            account.mark("written", text.lines.start, text.lines.stop - 1)
             continue
-        is_bare = text.answer == ACCEPT
-        detail = repr(text.text[:20] if is_bare else text.answer)
-        problems.append(Problem(text.line, NO_WORDS if is_bare else NOT_ACCEPTED, detail))
         account.mark("left out", text.lines.start, text.lines.stop - 1)
-    for text in items:
-        account.mark("written", text.lines.start, text.lines.stop - 1)
     if any(text.is_rejected for text in items):
-        items = [
-            replace(text, is_whole=False) if text.cats and len(text.cats) == 1 else text
-            for text in items
-        ]
-    return items, problems
+        for text in items:
+            if text.cats and len(text.cats) == 1:
+                text.is_whole = False
+    return items
 
 
 def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
@@ -524,46 +504,41 @@ def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
         )
 
 
-def _label_notes(items: Sequence[AnnotatedText], labels: Sequence[str]) -> list[str]:
+def _label_notes(items: Sequence[AnnotatedText], labels: Sequence[str]) -> Iterator[str]:
     """Name labels that seem to be several, labels that all texts have, and labels never denied."""
-    notes = []
     parts: defaultdict[str, list[str]] = defaultdict(list)
     for label in labels:
-        for separator in {found.group() for found in _SEPARATOR.finditer(label)}:
+        for separator in set(_SEPARATOR.findall(label)):
             parts[separator].append(label)
     for separator, joined in parts.items():
         several = [x for x in joined if {part.strip() for part in x.split(separator)} <= {*labels}]
         if 2 * len(several) > len(joined):
-            notes.append(
+            yield (
                 f"{several[0]!r} seems to be {len(several[0].split(separator))} labels: to read "
                 f"them so, give --label-separator {separator.strip()!r}."
             )
     positive = [{label for label, share in (x.cats or {}).items() if share} for x in items]
-    notes += name_no_labels(Counter(label for labels in positive for label in labels), "texts")
+    yield from name_no_labels(Counter(label for labels in positive for label in labels), "texts")
     if len(labels) == 1 and all(positive):
-        notes.append(
+        yield (
             f"All texts have the label {labels[0]}, so that there's nothing to learn. Add texts "
             "with other labels, or without it."
         )
     is_open = not any(x.is_whole or 0.0 in (x.cats or {}).values() for x in items if x.cats)
     if is_open and any(len(of_text) != 1 for of_text in positive):
-        notes.append(
+        yield (
             'No label in "cats" is 0, so whether other labels apply is unknown, and textcat_'
             'multilabel learns nothing. List those that don\'t apply with 0, or use "labels".'
         )
-    return notes
 
 
-def _writes_zeros(
-    path: Path, items: Sequence[AnnotatedText], labels: Sequence[str], notes: list[str]
-) -> bool:
+def _writes_zeros(account: Account, items: Sequence[AnnotatedText], labels: Sequence[str]) -> bool:
     """Return whether labels that don't apply get a 0, unless that's too many of them."""
     number = len(items) * len(labels)
     if number <= _ZEROS:
         return True
-    whole = [x for x in items if x.is_whole and x.cats is not None]
-    if all(len(x.cats or ()) == 1 for x in whole):
-        notes.append(
+    if all(len(x.cats) == 1 for x in items if x.is_whole and x.cats is not None):
+        account.notes.append(
             f"Only the label of each text is written: {len(items):,} texts with {len(labels):,} "
             "labels would have too many zeros. textcat takes all others as 0; textcat_multilabel "
             "doesn't."
@@ -571,9 +546,9 @@ def _writes_zeros(
         return False
     if number > _MOST_ZEROS:
         raise ValueError(
-            f"{path}: {len(items):,} texts with {len(labels):,} labels, any number each, need "
-            f"about {number * _BYTES / 1e9:,.1f} GB in spaCy. Leave rare labels out, or split them "
-            "among several classifiers."
+            f"{account.path}: {len(items):,} texts with {len(labels):,} labels, any number each, "
+            f"need about {number * _BYTES / 1e9:,.1f} GB in spaCy. Leave rare labels out, or split "
+            "them among several classifiers."
         )
     return True
 

@@ -48,46 +48,24 @@ def split_corpus(
     *,
     by_order: bool,
 ) -> Parts:
-    """Split docs into train, dev and maybe test, as `split_related` does, by their entities."""
-    texts = [tuple(token.text for token in doc) for doc in docs]
-    names = [names_in(doc) for doc in docs]
-    return split_related(groups, texts, shares, seed, by_order=by_order, names=names)
+    """Split docs into train, dev and maybe test. Docs of a group stay in one split.
 
-
-def names_in(doc: Doc) -> list[str]:
-    """Return the entities of a doc, and their words."""
-    return [text for ent in doc.ents for text in (f"{ent.text} ", *(token.text for token in ent))]
-
-
-def split_related(
-    groups: Sequence[str],
-    texts: Sequence[tuple[str, ...]],
-    shares: Sequence[float],
-    seed: int,
-    *,
-    by_order: bool,
-    names: Sequence[Sequence[str]] = (),
-) -> Parts:
-    """Split a corpus into train, dev and maybe test. Items of a group stay in one split.
-
-    groups (Sequence[str]): The group of each item, such as its article, or "". They count if there
-        are 10 or more. If they don't, items with the same words stay in one split.
-    texts (Sequence[tuple[str, ...]]): The words of each item.
+    groups (Sequence[str]): The group of each doc, such as its article, or "". They count if there
+        are 10 or more. If they don't, docs with the same words stay in one split.
     shares (Sequence[float]): The share of each split. They must add up to 1.
-    by_order (bool): Whether to split by regions, or if the order means nothing, by groups of items
-        that share rare names. Else, and if the corpus is too small, items are split at random.
-    names (Sequence[Sequence[str]]): The names in each item, such as its entities and their words.
-        Default: all its words.
+    by_order (bool): Whether to split by regions, or if the order means nothing, by groups of docs
+        that share rare names. Else, and if the corpus is too small, docs are split at random.
 
     Raises ValueError for invalid shares, or if a split would be empty.
     """
+    check_shares(shares)
+    texts = [tuple(token.text for token in doc) for doc in docs]
     groups = [group or f"item {i}" for i, group in enumerate(groups)]
     grouped = MIN_GROUPS <= len(set(groups)) < len(groups)
-    check_shares(shares)
     if by_order:
         by = "groups" if grouped else "words" if is_shuffled(texts) else "order"
         if by == "words":
-            of_items = regions = group_related(names or texts)
+            of_items = regions = group_related([_names_in(doc) for doc in docs])
             splits = split_groups(of_items, shares, seed)
         else:
             numbers = {group: i for i, group in enumerate(dict.fromkeys(groups))}
@@ -97,11 +75,16 @@ def split_related(
             splits = join_equals(splits, texts)
         places = find_places(splits, SPLITS[: len(shares)])
         if all(places.values()):
-            of_splits = {name: [regions[i] for i in found] for name, found in places.items()}
+            of_splits = {name: [regions[i] for i in there] for name, there in places.items()}
             return Parts(places, of_splits, of_items, by)
     of_item: Sequence[Hashable] = groups if grouped else texts
     places = split_items(range(len(groups)), shares, seed, of_item.__getitem__)
     return Parts(places, {}, (), "groups" if grouped else "chance")
+
+
+def _names_in(doc: Doc) -> list[str]:
+    """Return the entities of a doc, and their words."""
+    return [text for ent in doc.ents for text in (f"{ent.text} ", *(token.text for token in ent))]
 
 
 def find_places(splits: Sequence[str], names: Sequence[str] = SPLITS) -> dict[str, list[int]]:
@@ -149,11 +132,11 @@ def make_folds(
 
 def find_rare(texts: Sequence[Sequence[str]]) -> list[list[int]]:
     """Return the places of the texts that share each rare word, in the order of the corpus."""
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    places: defaultdict[str, list[int]] = defaultdict(list)
     for i, words in enumerate(texts):
         for word in dict.fromkeys(words):
-            found[word].append(i)
-    return [places for places in found.values() if 2 <= len(places) <= RARE]
+            places[word].append(i)
+    return [some for some in places.values() if 2 <= len(some) <= RARE]
 
 
 def is_shuffled(texts: Sequence[Sequence[str]]) -> bool:

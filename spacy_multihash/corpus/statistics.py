@@ -34,8 +34,8 @@ from .annotation import name_other, other_annotation
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
 from .read import known_labels, text_labels
-from .shards import DOCS, ending_of, list_shards, read_shard
-from .symbols import count_symbols
+from .shards import choose_shards, not_counted, read_shard
+from .symbols import attr_ids
 
 DEFAULT_ATTRS = ("NORM", "PREFIX", "SUFFIX", "SHAPE")
 # Parts of a corpus are distant if a quarter of it is between them, and near within a tenth.
@@ -73,14 +73,13 @@ class SplitCounts:
     labels (Counter[str]): The labels of entities.
     words (Counter[str]): The words, ORTH.
     entities (Counter[tuple[str, str]]): The entities, by the key of `matching`.
-    cats (Counter[str]): The docs with each label of whole texts.
+    cats, denied (Counter[str]): The docs that each label of whole texts applies to, or doesn't.
+    others (Counter[str]): Annotation that isn't read, as `other_annotation` counts it.
+    sentences, sentence_tokens (Counter[int]): The sentences, by a hash of 64 bits, and the tokens
+        in all their occurrences.
     missing (int): Tokens without annotation of entities.
     docstart (int): Tokens -DOCSTART-.
-    denied (Counter[str]): The docs that each label of whole texts doesn't apply to.
     several (int): The docs with labels of whole texts, but not with one that applies.
-    others (Counter[str]): Annotation that isn't read, as `other_annotation` counts it.
-    sentences (Counter[int]): The sentences, by a hash of 64 bits.
-    sentence_tokens (Counter[int]): The tokens in all occurrences of a sentence.
     num_sentences (int): The number of sentences.
     """
 
@@ -90,13 +89,13 @@ class SplitCounts:
     words: Counter[str] = field(default_factory=Counter)
     entities: Counter[tuple[str, str]] = field(default_factory=Counter)
     cats: Counter[str] = field(default_factory=Counter)
-    missing: int = 0
-    docstart: int = 0
     denied: Counter[str] = field(default_factory=Counter)
-    several: int = 0
     others: Counter[str] = field(default_factory=Counter)
     sentences: Counter[int] = field(default_factory=Counter)
     sentence_tokens: Counter[int] = field(default_factory=Counter)
+    missing: int = 0
+    docstart: int = 0
+    several: int = 0
     num_sentences: int = 0
 
     @classmethod
@@ -124,39 +123,31 @@ class SplitCounts:
 
     def add(self, doc: Doc, matching: Matching = VERBATIM) -> None:
         """Count a doc, without its words and sentences."""
-        ents, cats = doc.ents, text_labels(doc.cats)
         self.doc_lens[len(doc)] += 1
-        self.ent_lens.update(map(len, ents))
-        self.labels.update(ent.label_ for ent in ents)
-        self.entities.update(map(matching.key, ents))
-        self.cats.update(cats)
-        self.denied.update(known_labels(doc.cats).keys() - cats)
-        self.several += bool(doc.cats) and len(cats) != 1
+        for ent in doc.ents:
+            self.ent_lens[len(ent)] += 1
+            self.labels[ent.label_] += 1
+            self.entities[matching.key(ent)] += 1
+        self.missing += int((doc.to_array(ENT_IOB) == 0).sum())
+        if doc.cats:
+            applying = text_labels(doc.cats)
+            for label in known_labels(doc.cats):
+                (self.cats if label in applying else self.denied)[label] += 1
+            self.several += len(applying) != 1
         self.others.update(other_annotation(doc))
-        self.missing += int((doc.to_array([ENT_IOB]) == 0).sum())
 
-    def count_sentences(
-        self,
-        words: numpy.ndarray,
-        spaces: numpy.ndarray,
-        marks: numpy.ndarray,
-        wanted: Optional[AbstractSet[int]],
-    ) -> None:
+    def count_sentences(self, rows: numpy.ndarray, wanted: Optional[AbstractSet[int]]) -> None:
         """Count the sentences of a doc, or only the wanted hashes.
 
-        words, spaces, marks (numpy.ndarray): ORTH, IS_SPACE and SENT_START of tokens, (N,) each.
+        rows (numpy.ndarray): ORTH, IS_SPACE and SENT_START of tokens, (N, 3).
         """
-        starts = numpy.flatnonzero(marks[1:] == 1) + 1
-        for ids, are_spaces in zip(
-            numpy.split(words, starts), numpy.split(spaces, starts), strict=True
-        ):
-            ids = ids[are_spaces == 0]
+        for sentence in numpy.split(rows, numpy.flatnonzero(rows[1:, 2] == 1) + 1):
+            ids = sentence[sentence[:, 1] == 0, 0]
             if not len(ids):
                 continue
             self.num_sentences += 1
             if wanted is None or wanted:
-                digest = blake2b(ids.tobytes(), digest_size=8).digest()
-                key = int.from_bytes(digest, "little")
+                key = int.from_bytes(blake2b(ids.tobytes(), digest_size=8).digest(), "little")
                 if wanted is None or key in wanted:
                     self.sentences[key] += 1
                     self.sentence_tokens[key] += len(ids)
@@ -165,12 +156,12 @@ class SplitCounts:
 def count_split(
     docs: Iterable[Doc],
     vocab: Vocab,
-    matching: Matching,
+    matching: Matching = VERBATIM,
     wanted: Optional[AbstractSet[int]] = None,
 ) -> SplitCounts:
     """Count the docs of a split, or of a shard, in one pass.
 
-    wanted (Set[int]): The sentences to count, from `sentences_of`. None for all.
+    wanted (Set[int]): The hashes of sentences to count, those of other splits. None for all.
 
     Raises ValueError for a doc of another vocab.
     """
@@ -182,17 +173,12 @@ def count_split(
                 f"one has another vocab: {doc!r:.50}. Read them with read_docs(path, vocab)."
             )
         counts.add(doc, matching)
-        orths, spaces, marks = doc.to_array([ORTH, IS_SPACE, SENT_START]).T
-        words.update(orths.tolist())
-        counts.docstart += int((orths == vocab.strings[DOCSTART]).sum())
-        counts.count_sentences(orths, spaces, marks, wanted)
+        rows = doc.to_array([ORTH, IS_SPACE, SENT_START])
+        words.update(rows[:, 0].tolist())
+        counts.count_sentences(rows, wanted)
     counts.words.update({vocab.strings[word]: count for word, count in words.items()})
+    counts.docstart = counts.words[DOCSTART]
     return counts
-
-
-def sentences_of(splits: Iterable[SplitCounts]) -> frozenset[int]:
-    """List the hashes of the sentences of splits, to look for them in the training corpus."""
-    return frozenset(key for split in splits for key in split.sentences)
 
 
 @dataclass(frozen=True)
@@ -330,21 +316,24 @@ class Contradictions:
         place (str): Names the doc.
         """
         values = doc.to_array([ORTH, ENT_IOB, ENT_TYPE, IS_SPACE])
-        orths, iob, types, _ = values[values[:, 3] == 0].T
-        if not len(orths):
+        if values[:, 3].any():
+            values = values[values[:, 3] == 0]
+        if not len(values):
             return None
-        tags = numpy.stack([iob, types], axis=1).astype("uint32")
-        key = blake2b(orths.tobytes(), digest_size=12).digest()
-        cats = known_labels(doc.cats)
-        new = _Annotated(tags, cats, place, set(), set())
-        first = self._first.setdefault(key, new)
-        known = (first.tags[:, 0] != 0) & (tags[:, 0] != 0)
-        differ = bool((first.tags[known] != tags[known]).any())
-        differ |= any(first.cats[x] != cats[x] for x in first.cats.keys() & cats.keys())
+        key = blake2b(values[:, 0].tobytes(), digest_size=12).digest()
+        tags, cats = values[:, 1:3].astype("uint32"), known_labels(doc.cats)
+        accepted = {(ent.start, ent.end, ent.label) for ent in doc.ents}
         rejected = doc.spans.get(INCORRECT_SPANS, ()) if doc.spans else ()
-        for spans, met in ((doc.ents, first.accepted), (rejected, first.rejected)):
-            met.update((span.start, span.end, span.label) for span in spans)
-        differ |= not first.rejected.isdisjoint(first.accepted)
+        denied = {(span.start, span.end, span.label) for span in rejected}
+        new = _Annotated(tags, cats, place, accepted, denied)
+        first = self._first.setdefault(key, new)
+        first.accepted.update(accepted)
+        first.rejected.update(denied)
+        differ = not first.rejected.isdisjoint(first.accepted)
+        if first is not new:
+            known = (first.tags[:, 0] != 0) & (tags[:, 0] != 0)
+            differ |= bool((first.tags[known] != tags[known]).any())
+            differ |= any(first.cats[x] != cats[x] for x in first.cats.keys() & cats.keys())
         return Contradiction(doc.text[:60].strip(), first.place, place) if differ else None
 
 
@@ -379,53 +368,38 @@ class CorpusStats(Result):
     def tables(self) -> Iterator[Table]:
         """Yield the tables: splits, labels of texts, attributes, and seen entities."""
         splits, header = list(self.splits.values()), ("", *self.splits)
-
-        def row(name: str, key: str, spec: str = ",") -> tuple[str, ...]:
-            values = [getattr(split, key) for split in splits]
-            return name, *("-" if value is None else format(value, spec) for value in values)
-
-        rows = [row("documents", "docs"), row("tokens", "tokens")]
-        if self.has_entities:
-            rows += [
-                ("labels", *(f"{len(split.labels):,}" for split in splits)),
-                row("entities", "entities"),
-                row("entities per document", "ents_per_doc", ",.2f"),
-            ]
-        rows += [
-            row("mean document length", "mean_doc_len", ",.2f"),
-            row("longest document", "max_doc_len"),
+        unknown = [split.unknown for split in splits if split.unknown]
+        ents = self.has_entities
+        lines: list[tuple[str, Sequence[Optional[float]], str, Any]] = [
+            ("documents", [s.docs for s in splits], ",", True),
+            ("tokens", [s.tokens for s in splits], ",", True),
+            ("labels", [len(s.labels) for s in splits], ",", ents),
+            ("entities", [s.entities for s in splits], ",", ents),
+            ("entities per document", [s.ents_per_doc for s in splits], ",.2f", ents),
+            ("mean document length", [s.mean_doc_len for s in splits], ",.2f", True),
+            ("longest document", [s.max_doc_len for s in splits], ",", True),
+            ("mean entity length", [s.mean_ent_len for s in splits], ",.2f", ents),
+            ("longest entity", [s.max_ent_len for s in splits], ",", ents),
+            ("vocabulary", [s.vocab for s in splits], ",", True),
+            ("unknown words", [u.words for u in unknown], ",", unknown),
+            ("  % of vocabulary", [u.word_share for u in unknown], "%", unknown),
+            ("unknown tokens", [u.tokens for u in unknown], ",", unknown),
+            ("  % of tokens", [u.token_share for u in unknown], "%", unknown),
         ]
-        if self.has_entities:
-            rows += [
-                row("mean entity length", "mean_ent_len", ",.2f"),
-                row("longest entity", "max_ent_len"),
-            ]
-        rows.append(row("vocabulary", "vocab"))
-        if unknown := [split.unknown for split in splits if split.unknown]:
-            rows += [
-                ("unknown words", *(f"{u.words:,}" for u in unknown)),
-                ("  % of vocabulary", *(_percent(u.word_share) for u in unknown)),
-                ("unknown tokens", *(f"{u.tokens:,}" for u in unknown)),
-                ("  % of tokens", *(_percent(u.token_share) for u in unknown)),
-            ]
+        rows = [
+            (name, *(_cell(x, spec) for x in each)) for name, each, spec, shown in lines if shown
+        ]
         yield Table("Corpus", header, rows)
         yield Table("Texts that have each label", header, label_rows([s.cats for s in splits]))
-        attrs = [
-            (name, *(f"{split.attrs[name]:,}" for split in splits)) for name in splits[0].attrs
+        names = splits[0].attrs
+        rows = [(name, *(f"{split.attrs[name]:,}" for split in splits)) for name in names]
+        yield Table("Distinct values of attributes", header, rows)
+        rows = [
+            (name, f"{s.seen + s.unseen:,}", f"{s.seen:,}", f"{s.unseen:,}", _percent(s.seen_share))
+            for name, s in self.seen.items()
+            if ents
         ]
-        yield Table("Distinct values of attributes", header, attrs)
-        if self.has_entities:
-            seen = [
-                (
-                    name,
-                    *(f"{n:,}" for n in (s.seen + s.unseen, s.seen, s.unseen)),
-                    _percent(s.seen_share),
-                )
-                for name, s in self.seen.items()
-            ]
-            yield Table(
-                "Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), seen
-            )
+        yield Table("Seen and unseen entities", ("", "entities", "seen", "unseen", "% seen"), rows)
 
     def notes(self) -> Iterator[str]:
         """Yield what the numbers mean, and the warnings."""
@@ -450,12 +424,7 @@ class CorpusStats(Result):
         """List likely problems of the corpus that `spacy debug data` doesn't report."""
         warnings, splits = [], self.splits.items()
         if self.not_counted:
-            some = ", ".join(self.not_counted[:3])
-            more = len(self.not_counted) - 3
-            warnings.append(
-                f"Not counted, as there are {DOCS} files beside them: {some}"
-                + (f", and {more:,} more" if more > 0 else "")
-            )
+            warnings.append(not_counted(self.not_counted))
         bare = {n: s for n, s in splits if s.is_of_texts and not (s.cats or s.denied)}
         if names := [name for name, split in bare.items() if not split.others]:
             warnings.append(
@@ -628,7 +597,7 @@ def corpus_stats(
     """
     given = {"train": train, "dev": dev, "test": test}
     corpora: dict[str, Union[_Files, list[Doc]]] = {
-        name: _Files.of(Path(one)) if isinstance(one, (str, Path)) else list(one)
+        name: _Files(Path(one)) if isinstance(one, (str, Path)) else list(one)
         for name, one in given.items()
         if one is not None
     }
@@ -643,62 +612,45 @@ def corpus_stats(
     vocab = docs[0].vocab if docs else spacy.blank(lang).vocab
     if source is not None:
         vocab.vectors = source.vectors
-    attrs = list(word_attrs(attrs, vocab))  # raises before a corpus is read
+    values = word_attrs(attrs, vocab)  # raises before a corpus is read
 
     def count(name: str, wanted: Optional[AbstractSet[int]] = None) -> SplitCounts:
         corpus = corpora[name]
         if isinstance(corpus, list):
             return count_split(corpus, vocab, matching, wanted)
-        function = partial(_count_file, lang, code, matching, wanted)
-        return corpus.count(function, workers, progress)
+        return corpus.count(partial(_count_file, lang, code, matching, wanted), workers, progress)
 
-    counted = {name: count(name) for name in corpora if name != "train"}
-    counts = count("train", sentences_of(counted.values()))
-    stats = describe_counts(counts, counted, vocab, attrs=attrs, matching=matching)
-    reread = {
-        name: corpus if isinstance(corpus, list) else corpus.docs(spacy.blank(lang))
-        for name, corpus in corpora.items()
-    }
+    others = {name: count(name) for name in corpora if name != "train"}
+    counts = count("train", {key for split in others.values() for key in split.sentences})
+    stats = describe_counts({"train": counts, **others}, vocab, values, matching)
     seen, contradictions = Contradictions(), list[Contradiction]()
 
     def watched(name: str) -> Iterator[Doc]:
-        length = 0
-        for number, doc in enumerate(reread[name], start=1):
-            if found := seen.add(doc, f"{name}, document {number}"):
-                contradictions.append(found)
+        corpus, length = corpora[name], 0
+        in_order = corpus if isinstance(corpus, list) else corpus.docs(spacy.blank(lang))
+        for number, doc in enumerate(in_order, start=1):
+            if contradiction := seen.add(doc, f"{name}, document {number}"):
+                contradictions.append(contradiction)
             yield doc
             length += len(doc)
             if length >= _MAX_TOKENS:
                 break
 
     repeats = find_repeats(watched("train"), matching)
-    for name in counted:
+    for name in others:
         deque(watched(name), maxlen=0)
     not_counted = [x for one in corpora.values() if isinstance(one, _Files) for x in one.others]
     return replace(stats, repeats=repeats, contradictions=contradictions, not_counted=not_counted)
 
 
-@dataclass(frozen=True)
 class _Files:
-    """The files of a corpus, in order, with their names for messages, and files beside them."""
+    """The files of a corpus, in order, and the names of those beside them."""
 
-    path: Path
-    paths: Sequence[Path]
-    names: Sequence[str]
-    others: Sequence[str]
-
-    @classmethod
-    def of(cls, path: Path) -> "_Files":
-        """List the files of a folder, or one file. If a folder has .spacy files, only these."""
-        shards, _ = list_shards(path)
-        docs = [shard for shard in shards if ending_of(shard) == DOCS]
-        others = [str(shard) for shard in shards if docs and ending_of(shard) != DOCS]
-        chosen = docs or shards
-        # Other processes may run in other folders.
-        return cls(path, [shard.absolute() for shard in chosen], [*map(str, chosen)], others)
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.paths, self.others = choose_shards(path)
 
     def docs(self, nlp: Language) -> Iterator[Doc]:
-        """Read the docs of all files."""
         return chain.from_iterable(read_shard(path, nlp) for path in self.paths)
 
     def count(
@@ -709,12 +661,13 @@ class _Files:
     ) -> SplitCounts:
         """Count all files, in order. Raises ValueError if there are no docs."""
         if workers is None:
-            found: Iterable[tuple[int, SplitCounts]] = enumerate(map(function, self.paths))
-        else:
-            found = workers.imap(function, self.paths, names=self.names)
+            counted: Iterable[tuple[int, SplitCounts]] = enumerate(map(function, self.paths))
+        else:  # which may run in other folders
+            absolute = [path.absolute() for path in self.paths]
+            counted = workers.imap(function, absolute, names=[*map(str, self.paths)])
         results: dict[int, SplitCounts] = {}
         total, done = SplitCounts(), 0
-        for i, counts in progress(found, desc="Counting", total=len(self.paths), unit=" shards"):
+        for i, counts in progress(counted, desc="Counting", total=len(self.paths), unit=" shards"):
             results[i] = counts
             while done in results:
                 total += results.pop(done)
@@ -751,30 +704,29 @@ def _blank(lang: str, code: Optional[Path]) -> Language:
 
 
 def describe_counts(
-    train: SplitCounts,
-    others: Mapping[str, SplitCounts],
+    counts: Mapping[str, SplitCounts],
     vocab: Vocab,
-    *,
-    attrs: Sequence[str] = DEFAULT_ATTRS,
+    attrs: "Mapping[str, WordAttr]",
     matching: Matching = VERBATIM,
 ) -> CorpusStats:
     """Describe a corpus by the counts of its splits.
 
-    train, others (SplitCounts): Counts from `count_split`, with the same matching. `train` needs
-        the counts of all sentences in `others`.
+    counts (Mapping[str, SplitCounts]): Counts from `count_split`, with the same matching. "train"
+        needs the counts of all sentences in the other splits.
+    attrs (Mapping[str, WordAttr]): From `word_attrs`.
 
-    Raises ValueError for other attributes, or if the training corpus has no docs.
+    Raises ValueError if the training corpus has no docs.
     """
-    found = word_attrs(attrs, vocab)
-    if not train.doc_lens:
+    if not counts["train"].doc_lens:
         raise ValueError(
             "The training corpus has no documents. Give the docs that a pipeline is trained on."
         )
-    splits = {
-        name: _split_stats(counts, vocab, found)
-        for name, counts in {"train": train, **others}.items()
+    splits = {name: _split_stats(split, vocab, attrs) for name, split in counts.items()}
+    seen = {
+        name: _seen_stats(split, counts["train"])
+        for name, split in counts.items()
+        if name != "train"
     }
-    seen = {name: _seen_stats(counts, train) for name, counts in others.items()}
     stats = CorpusStats(splits, seen, matching, vocab.lang)
     if matching != VERBATIM and not stats.has_entities:
         raise ValueError(
@@ -786,15 +738,15 @@ def describe_counts(
 
 def _seen_stats(counts: SplitCounts, train: SplitCounts) -> SeenStats:
     num_seen = sum(n for entity, n in counts.entities.items() if entity in train.entities)
-    known = counts.sentences.keys() & train.sentences.keys()
-    known_tokens = sum(counts.sentence_tokens[key] for key in known)
+    shared = counts.sentences.keys() & train.sentences.keys()
+    tokens = sum(counts.sentence_tokens[key] for key in shared)
     return SeenStats(
         seen=num_seen,
         unseen=counts.entities.total() - num_seen,
         seen_share=_ratio(num_seen, counts.entities.total()),
         sentences=counts.num_sentences,
-        sentences_in_train=sum(counts.sentences[key] for key in known),
-        tokens_in_train=_ratio(known_tokens, counts.sentence_tokens.total()),
+        sentences_in_train=sum(counts.sentences[key] for key in shared),
+        tokens_in_train=_ratio(tokens, counts.sentence_tokens.total()),
     )
 
 
@@ -811,7 +763,7 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
     """
     computed = vocab.lex_attr_getters  # type: ignore[attr-defined]
     ids = {name: id_ for name, id_ in IDS.items() if id_ in (ORTH, *computed)}
-    found = {}
+    attrs = {}
     for name in names:
         feature = parse_feature(name, where="Statistics of a corpus", advice="Correct the name.")
         base = feature.base if feature else name
@@ -821,15 +773,14 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
                 f"{', '.join(sorted(ids))}, and slices and n-grams of them such as ORTH[:2] and "
                 "LOWER{3,5}."
             )
-        found[name if feature is None else feature.name] = ids[base], feature
-    return found
+        attrs[name if feature is None else feature.name] = ids[base], feature
+    return attrs
 
 
 def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr]) -> SplitStats:
     # A doc with each word once has all values of each attribute.
     words = Doc(vocab, words=list(counts.words))
-    docs, entities = counts.doc_lens.total(), counts.ent_lens.total()
-    tokens = _sum(counts.doc_lens)
+    docs, tokens, entities = counts.docs, counts.tokens, counts.ent_lens.total()
     return SplitStats(
         docs=docs,
         tokens=tokens,
@@ -842,7 +793,7 @@ def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr
         max_ent_len=max(counts.ent_lens, default=None),
         vocab=len(words),
         unknown=_unknown(words, counts.words) if len(vocab.vectors) else None,
-        attrs=_count_values(words, attrs),
+        attrs={name: _count_values(words, *attr) for name, attr in attrs.items()},
         missing=counts.missing,
         cats=dict(sorted(counts.cats.items())),
         docstart=counts.docstart,
@@ -853,25 +804,21 @@ def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr
     )
 
 
-def _count_values(words: Doc, attrs: Mapping[str, WordAttr]) -> dict[str, int]:
-    """Count the distinct values of each attribute or feature."""
-    counts = {}
-    values = count_symbols([words], {name: id_ for name, (id_, _) in attrs.items()})
-    for name, (_, feature) in attrs.items():
-        if feature is None:
-            counts[name] = len(values[name])
-        else:
-            texts = [words.vocab.strings[id_] for id_ in values[name]]
-            counts[name] = len({piece for text in texts for piece in feature.pieces(text)})
-    return counts
+def _count_values(words: Doc, attr: int, feature: Optional[Feature]) -> int:
+    """Count the distinct values of an attribute or feature."""
+    values = numpy.unique(attr_ids(attr, [words])).tolist()
+    if feature is None:
+        return len(values)
+    texts = (words.vocab.strings[id_] for id_ in values)
+    return len({piece for text in texts for piece in feature.pieces(text)})
 
 
 def _unknown(words: Doc, counts: Mapping[str, int]) -> Unknown:
     """Count the words without a vector in the vocab, and their tokens."""
     vectors = words.vocab.vectors
     keys = words.to_array(vectors.attr)  # ORTH, unless the vectors have another key
-    known = has_vectors(vectors, keys)
-    lacking = [n for has, n in zip(known, counts.values(), strict=True) if not has]
+    have = has_vectors(vectors, keys)
+    lacking = [n for has, n in zip(have, counts.values(), strict=True) if not has]
     return Unknown(
         words=len(lacking),
         word_share=_ratio(len(lacking), len(words)),
@@ -886,6 +833,10 @@ def _sum(lengths: Counter[int]) -> int:
 
 def _ratio(part: int, whole: int) -> Optional[float]:
     return part / whole if whole else None
+
+
+def _cell(value: Optional[float], spec: str) -> str:
+    return _percent(value) if spec == "%" else "-" if value is None else format(value, spec)
 
 
 def _percent(share: Optional[float]) -> str:

@@ -8,12 +8,11 @@ from typing import Any, Callable, cast
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
-from spacy.training.corpus import walk_corpus
 from spacy.util import dot_to_object, load_model_from_config, registry
 from spacy.vocab import Vocab
 from thinc.api import Config
 
-from .read import open_doc_bin, read_docs, tokens_of
+from .read import DOCS, list_shards, open_doc_bin, read_docs, tokens_of
 
 CORPUS = "spacy.Corpus.v1"
 
@@ -93,8 +92,8 @@ def _check_files(config: Config, name: str) -> None:
     corpus = dot_to_object(config, name)
     if _is_spacys(corpus) and corpus["path"] is not None:
         read_docs(corpus["path"], Vocab())
-        for path in walk_corpus(corpus["path"], ".spacy"):
-            open_doc_bin(Path(path))
+        for path in list_shards(Path(corpus["path"]), (DOCS,))[0]:
+            open_doc_bin(path)
 
 
 def _is_spacys(corpus: Any) -> bool:  # noqa: ANN401 (whatever a config holds)

@@ -15,7 +15,7 @@ from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
 from ..compute.ops import distinct_rows
-from ..corpus.shards import DOCS, ending_of, list_shards, model_shard
+from ..corpus.shards import choose_shards, model_shard
 from ..tables.find import EmbeddingTable, Part, find_tables, rows_of
 from ..tables.set_tables import Extractor, count_corpus
 
@@ -138,8 +138,7 @@ def inspect_tables(
     tables = find_tables(nlp)
     values: dict[EmbeddingTable, numpy.ndarray] = {}
     if isinstance(data, (str, Path)):  # docs as a model gets them
-        shards, _ = list_shards(Path(data))
-        shards = [shard for shard in shards if ending_of(shard) == DOCS] or shards
+        shards, _ = choose_shards(Path(data))
         watched = progress(shards, desc="Reading", unit=" shards")
         data = (doc for shard in watched for doc in model_shard(shard, nlp))
     if data is not None:

@@ -26,7 +26,7 @@ from ..common.files import (
     write_bytes,
     write_json,
 )
-from ..common.lines import Account, BadLines
+from ..common.lines import Account
 from ..common.load import load_pipeline
 from ..common.outputs import check_apart
 from ..common.progress import Progress, no_progress
@@ -345,8 +345,8 @@ class _Work:
                 tally.add(doc, noted)
             return noted
 
-        account, bad = Account(shard.source), BadLines()
-        bare = read_bare_shard(shard.source, nlp, account, bad)
+        account = Account(shard.source, keeps_errors=True)
+        bare, errors = read_bare_shard(account, nlp), account.errors
         changed = shard.source.stat().st_mtime_ns
         with replacing_file(shard.target) as new:
             if self.format == "spacy":
@@ -361,15 +361,15 @@ class _Work:
                 write_json_lines(new, records)
             account.check()
             dropped = account.counts()["written"] - counts["docs"]
-            skipped = len(bad.errors) + dropped
+            skipped = len(errors) + dropped
             if dropped:
-                bad.errors.append(f"{shard.source}: a component dropped {dropped:,} texts.")
-            if bad.errors and not counts["docs"]:
-                raise ValueError(f"All {skipped:,} texts are wrong. {bad.errors[0]}")
+                errors.append(f"{shard.source}: a component dropped {dropped:,} texts.")
+            if errors and not counts["docs"]:
+                raise ValueError(f"All {skipped:,} texts are wrong. {errors[0]}")
             listed = shard.target.with_name(f"{shard.target.name}{ERRORS}")
             listed.unlink(missing_ok=True)
-            if bad.errors:
-                write_bytes(listed, "".join(f"{error}\n" for error in bad.errors).encode())
+            if errors:
+                write_bytes(listed, "".join(f"{error}\n" for error in errors).encode())
             os.utime(new, ns=(changed, changed))  # `is_done` compares it
         sums = (0, 0.0, 0.0) if tally is None else tally.sums()
         return Counts(counts["docs"], counts["tokens"], counts["entities"], skipped, *sums)

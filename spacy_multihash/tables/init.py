@@ -15,7 +15,7 @@ from ..common.outputs import check_file_output
 from ..common.progress import Progress, no_progress
 from ..common.registered import INIT_TABLES
 from ..common.result import Result, Table
-from ..corpus.shards import DOCS, ending_of, list_shards, model_shard
+from ..corpus.shards import choose_shards, model_shard, not_counted
 from ..corpus.training import shard_pipeline, training_docs
 from ..scale.pool import open_workers
 from ..scale.source import Source, source_of
@@ -48,9 +48,7 @@ class InitializedTables(Result):
         """The limits of the tables, and which files weren't counted."""
         yield f"min_freq = {self.min_freq}, max_rows = {self.max_rows}"
         if self.not_counted:
-            names, more = ", ".join(self.not_counted[:3]), len(self.not_counted) - 3
-            others = f", and {more:,} more" if more > 0 else ""
-            yield f"Not counted, as there are {DOCS} files beside them: {names}{others}"
+            yield not_counted(self.not_counted)
 
 
 def init_tables(
@@ -117,7 +115,7 @@ def init_tables(
             docs = progress(training_docs(source.loaded().nlp), desc="Counting", unit=" docs")
             tables = count_tables(models, docs)
         else:
-            paths, others = _shards(Path(shards))
+            paths, others = choose_shards(Path(shards))
             results = _count_shards(source, paths, workers, dask)
             counted = progress(results, desc="Counting", total=len(paths), unit=" shards")
             tables = fold(counted, lambda *parts: merge_tables(parts))
@@ -137,13 +135,6 @@ def _corpora(config: Mapping[str, Any]) -> list[Path]:
     corpora = config.get("corpora", {}).values()
     paths = [corpus.get("path") for corpus in corpora if isinstance(corpus, dict)]
     return [Path(path) for path in paths if isinstance(path, str)]
-
-
-def _shards(folder: Path) -> tuple[list[Path], list[str]]:
-    """List the files of a folder to count, and those beside .spacy files, which aren't counted."""
-    paths, _ = list_shards(folder)
-    docs = [path for path in paths if ending_of(path) == DOCS]
-    return docs or paths, [str(path) for path in paths if docs and path not in docs]
 
 
 class _Counted:

@@ -238,7 +238,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
     """
     pairs: dict[tuple[str, ...], int] = {}
     account = Account(path)
-    for number, line in read_lines(path, account):
+    for number, line in read_lines(account):
         words = [clean(word) for word in (line.split("\t") if "\t" in line else line.split())]
         if not line.strip():
             account.mark("blank", number)
@@ -267,7 +267,7 @@ def read_words(words: Words) -> list[str]:
         else:
             account = Account(path)
             words = []
-            for number, line in read_lines(path, account):
+            for number, line in read_lines(account):
                 words.append(clean(line))
                 account.mark("written" if words[-1] else "blank", number)
             account.check()

@@ -137,7 +137,7 @@ DAMAGED = r"1\.spacy failed: UnreadableFile: Cannot read .*1\.spacy"
 @pytest.mark.parametrize(
     ("run", "make", "message"),
     [
-        (run_init_tables, Path.mkdir, "There is no corpus at .*: expected a folder with files"),
+        (run_init_tables, Path.mkdir, "There is no corpus at .* or a folder of them"),
         (run_corpus_stats, make_others, "There is no corpus at"),
         (run_init_tables, make_damaged, DAMAGED),
         *((run, make_blank, "no tokens|no documents") for run in RUNS),

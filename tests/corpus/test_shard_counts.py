@@ -14,11 +14,11 @@ from spacy.vocab import Vocab, create_vocab
 
 from spacy_multihash.corpus.evaluation import Matching
 from spacy_multihash.corpus.statistics import (
-    CorpusStats,
+    DEFAULT_ATTRS,
     SplitCounts,
     count_split,
     describe_counts,
-    sentences_of,
+    word_attrs,
 )
 from tests.helpers.pieces import TEXTS, cut, merged
 
@@ -47,7 +47,10 @@ def count(
     return count_split(make(vocab, texts), vocab, matching, wanted)
 
 
-def as_json(stats: CorpusStats) -> str:
+def described(train: SplitCounts, dev: SplitCounts, matching: Matching) -> str:
+    vocab = create_vocab("en", English.Defaults)
+    counts = {"train": train, "dev": dev}
+    stats = describe_counts(counts, vocab, word_attrs(DEFAULT_ATTRS, vocab), matching)
     return json.dumps(asdict(stats))
 
 
@@ -56,17 +59,13 @@ def as_json(stats: CorpusStats) -> str:
 def test_pieces_have_the_statistics_of_the_whole(
     train: list[Words], dev: list[Words], matching: Matching, data: st.DataObject
 ) -> None:
-    parts = [count(piece, matching) for piece in cut(dev, data)]
-    of_dev = merged(parts, add, data)
-    wanted = sentences_of([of_dev])
+    of_dev = merged([count(piece, matching) for piece in cut(dev, data)], add, data)
+    wanted = frozenset(of_dev.sentences)
     parts = [count(piece, matching, wanted) for piece in cut(train, data)]
-    vocab = create_vocab("en", English.Defaults)
-    stats = describe_counts(merged(parts, add, data), {"dev": of_dev}, vocab, matching=matching)
-    docs = make(vocab, train)
-    of_dev = count_split(make(vocab, dev), vocab, matching)
-    of_train = count_split(docs, vocab, matching, sentences_of([of_dev]))
-    whole = describe_counts(of_train, {"dev": of_dev}, vocab, matching=matching)
-    assert as_json(stats) == as_json(whole)
+    whole = count(train, matching, wanted)
+    assert described(merged(parts, add, data), of_dev, matching) == described(
+        whole, count(dev, matching), matching
+    )
 
 
 @settings(max_examples=25)
@@ -89,8 +88,8 @@ def test_what_was_counted_travels_and_does_not_grow_with_the_corpus() -> None:
 
 def test_sentences_that_nobody_wants_are_not_kept() -> None:
     texts = [[one, other] for one in "abcdefghij" for other in "abcdefghij"]
-    wanted = sentences_of([count(texts[:3], Matching())])
+    wanted = frozenset(count(texts[:3], Matching()).sentences)
     counts = count(texts, Matching(), wanted)
     assert counts.num_sentences == 100
     assert counts.sentences.keys() == wanted and len(wanted) == 3
-    assert not count(texts, Matching(), sentences_of([])).sentences
+    assert not count(texts, Matching(), frozenset()).sentences

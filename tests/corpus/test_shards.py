@@ -40,7 +40,7 @@ def test_docs_of_a_shard_are_streamed(tmp_path: Path, ending: str) -> None:
 
     counting = spacy.blank("en")
     counting.make_doc = make_doc  # type: ignore[method-assign]
-    assert [doc.text for doc, _ in read_bare_shard(path, counting, Account(path))] == TEXTS
+    assert [doc.text for doc, _ in read_bare_shard(Account(path), counting)] == TEXTS
     assert made == TEXTS  # cut into tokens once
 
 
@@ -50,7 +50,7 @@ def test_lines_of_json_give_what_is_no_annotation(tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_text("Anna\n")
     DocBin(docs=[NLP("Anna")]).to_disk(tmp_path / "three.spacy")
     rests = {
-        path.name: [rest for _, rest in read_bare_shard(path, NLP, Account(path))]
+        path.name: [rest for _, rest in read_bare_shard(Account(path), NLP)]
         for path in tmp_path.iterdir()
     }
     assert rests == {
@@ -94,10 +94,13 @@ def test_link_is_followed_unless_it_leads_to_the_corpus(tmp_path: Path) -> None:
 
 
 def test_folder_without_shards_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = r"There is no corpus at .*: expected a folder with files that end in \.spacy"
-    for path in (tmp_path, tmp_path / "missing", Path(__file__)):
-        with pytest.raises(FileNotFoundError, match=expected):
+    for path in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(
+            FileNotFoundError, match=r"no corpus at .*: expected a \.spacy or .* file"
+        ):
             list_shards(path)
+    with pytest.raises(FileNotFoundError, match=r"test_shards\.py isn't a \.spacy or .* file"):
+        list_shards(Path(__file__))
 
     def refuse(path: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -143,7 +146,7 @@ def test_damage_is_told_with_file_and_line_when_it_is_reached(
 def test_doc_that_is_too_long_is_numbered(tmp_path: Path) -> None:
     narrow = spacy.blank("en")
     narrow.max_length = 12
-    docs = read_bare_shard(write(tmp_path / "one.spacy"), narrow, Account(tmp_path))
+    docs = read_bare_shard(Account(write(tmp_path / "one.spacy")), narrow)
     assert [next(docs)[0].text for _ in range(2)] == TEXTS[:2]
     with pytest.raises(ValueError, match="one.spacy: document 3: expected a .* at most 12 .* 14"):
         next(docs)
