@@ -39,12 +39,12 @@ def clean(word: str) -> str:
 class Problem(NamedTuple):
     """A problem with a line of a file that can be read.
 
-    what (str): The problem, the same for all such lines.
+    kind (str): The problem, the same for all such lines.
     detail (str): The text with the problem.
     """
 
     line: int
-    what: str
+    kind: str
     detail: str
 
 
@@ -80,9 +80,9 @@ class Account:
         for at in range(first - 1, last or first):
             fates[at] = min(code, fates[at] or code)
 
-    def problem(self, line: int, what: str, detail: str) -> None:
+    def problem(self, line: int, kind: str, detail: str) -> None:
         """Note a problem of a line."""
-        self.problems.append(Problem(line, what, detail))
+        self.problems.append(Problem(line, kind, detail))
 
     def at(self, number: int) -> str:
         """Name a line, or a document of a .spacy file."""

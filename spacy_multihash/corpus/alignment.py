@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import numpy
 from spacy.language import Language
@@ -82,17 +82,16 @@ def _characters(text: str, unit: str) -> numpy.ndarray:
     elif unit == "newlines":
         widths[:-1] -= (codes[:-1] == ord("\r")) & (codes[1:] == ord("\n"))
     starts = numpy.concatenate([[0], widths.cumsum()])
-    found = numpy.full(starts[-1] + 1, -1, dtype="int64")
-    found[starts[::-1]] = numpy.arange(len(codes), -1, -1)  # \r, not \n
-    return found
+    characters = numpy.full(starts[-1] + 1, -1, dtype="int64")
+    characters[starts[::-1]] = numpy.arange(len(codes), -1, -1)  # \r, not \n
+    return characters
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """The tokens of an entity or None, the problem or "", details, and where it is in the text."""
 
     span: Optional[Span]
-    what: str
+    kind: str
     detail: str
     places: Sequence[tuple[int, int]]
 
@@ -111,11 +110,14 @@ class PlacedText:
         self.problems: list[Problem] = []
         self.text = INVISIBLE.sub("", item.text)
         if len(self.text) < len(item.text):
-            self.problems.append(Problem(item.line, HIDDEN, repr(item.text[:40])))
+            self._note(HIDDEN, repr(item.text[:40]))
         self.doc = self._doc_of_tokens(nlp) or nlp.make_doc(self.text)
         self._starts = [token.idx for token in self.doc]
         self._ends = [token.idx + len(token) for token in self.doc]
         self._places: dict[str, numpy.ndarray] = {}
+
+    def _note(self, kind: str, detail: str) -> None:
+        self.problems.append(Problem(self.item.line, kind, detail))
 
     def _doc_of_tokens(self, nlp: Language) -> Optional[Doc]:
         if self.item.tokens is None:
@@ -124,7 +126,7 @@ class PlacedText:
             tokens = [INVISIBLE.sub("", token) for token in self.item.tokens]
             words, spaces = get_words_and_spaces([*filter(None, tokens)], self.text)
         except ValueError:
-            self.problems.append(Problem(self.item.line, OTHER_TOKENS, repr(self.text[:40])))
+            self._note(OTHER_TOKENS, repr(self.text[:40]))
             return None
         return Doc(nlp.vocab, words=words, spaces=spaces)
 
@@ -144,8 +146,8 @@ class PlacedText:
         if offsets.unit not in self._places:
             self._places[offsets.unit] = _characters(self.item.text, offsets.unit)
         places = self._places[offsets.unit]
-        inside = [int(places[at]) if 0 <= at < len(places) else -1 for at in (start, end)]
-        return inside[0], inside[1]
+        start, end = (int(places[at]) if 0 <= at < len(places) else -1 for at in (start, end))
+        return start, end
 
     def tokens(self, start: int, end: int) -> range:
         """Return the tokens that have characters from start to end."""
@@ -156,10 +158,10 @@ class PlacedText:
         start, end = self._in_characters(given, offsets)
         size, label = len(self.item.text), given.label
         if not 0 <= start < end <= size:
-            what = OUT_OF_TEXT if given.start < given.end else NO_TEXT
             detail = f"{label} ({given.start} to {given.end} of {size} characters)"
-            inside = [(max(0, start), min(end, size))] if max(0, start) < min(end, size) else []
-            return Place(None, what, detail, inside)
+            inside = (max(0, start), min(end, size))
+            kind = OUT_OF_TEXT if given.start < given.end else NO_TEXT
+            return Place(None, kind, detail, [inside] if inside[0] < inside[1] else [])
         if len(self.text) < size:
             start, end = int(self._visible[start]), int(self._visible[end])
         there = self.text[start:end]
@@ -167,10 +169,9 @@ class PlacedText:
         detail = f"{label} {there!r} ({given.start} to {given.end})"
         if given.text is not None and INVISIBLE.sub("", given.text).split() != there.split():
             own = re.escape(given.text.strip())
-            others = [found.span() for found in re.finditer(own, self.text)] if own else []
-            return Place(
-                None, WRONG_TEXT, f"{detail}, and not {given.text!r}", [(start, end), *others]
-            )
+            others = [other.span() for other in re.finditer(own, self.text)] if own else []
+            detail += f", and not {given.text!r}"
+            return Place(None, WRONG_TEXT, detail, [(start, end), *others])
         if not words:
             return Place(None, NO_TEXT, detail, [])
         start += len(there) - len(there.lstrip())
@@ -182,32 +183,36 @@ class PlacedText:
         span = Span(self.doc, tokens.start, tokens.stop, label=label)
         return Place(span, "" if words == there else TRIMMED, detail, [(start, end)])
 
+    def _judged(self, given: TextSpan, offsets: Offsets) -> Place:
+        place = self.find(given, offsets)
+        if given.answer not in (ACCEPT, REJECT):
+            return place._replace(kind=UNSURE)
+        is_rejected = given.answer == REJECT and place.span is not None
+        return place._replace(kind=REJECTED) if is_rejected else place
+
     def set_entities(self, offsets: Offsets) -> None:
         """Set the entities that fall on tokens. Tokens of the others are missing."""
-        spans, rejected, missing, line = [], [], set[int](), self.item.line
-        for each in self.item.spans or ():
-            found = self.find(each, offsets)
-            is_right = found.span is not None and each.answer == ACCEPT
-            what = found.what if each.answer in (ACCEPT, REJECT) else UNSURE
-            if found.span is not None and each.answer == REJECT:
-                what = REJECTED
-                rejected.append(found.span)
-            if what:
-                self.problems.append(Problem(line, what, found.detail))
-            if found.span is not None and is_right:
-                spans.append(found.span)
+        accepted, rejected, missing = list[Span](), list[Span](), set[int]()
+        for given in self.item.spans or ():
+            span, kind, detail, places = self._judged(given, offsets)
+            if kind:
+                self._note(kind, detail)
+            if span is not None and given.answer == ACCEPT:
+                accepted.append(span)
                 continue
-            for start, end in found.places:
+            if span is not None and given.answer == REJECT:
+                rejected.append(span)
+            for start, end in places:
                 missing.update(self.tokens(start, end))
-        kept = filter_spans(spans)
-        are_kept, keys = {*map(id, kept)}, {(s.start, s.end, s.label) for s in kept}
-        for span in spans:
-            if id(span) not in are_kept:
-                detail = f"{span.label_} {span.text!r} ({span.start_char} to {span.end_char})"
-                self.problems.append(Problem(line, OVERLAP, detail))
+        ents = filter_spans(accepted)
+        ids, keys = {*map(id, ents)}, {(ent.start, ent.end, ent.label) for ent in ents}
+        for span in accepted:
+            if id(span) not in ids:
+                extent = f"{span.start_char} to {span.end_char}"
+                self._note(OVERLAP, f"{span.label_} {span.text!r} ({extent})")
                 missing.update(range(span.start, span.end))
         if rejected := [s for s in rejected if (s.start, s.end, s.label) not in keys]:
             self.doc.spans[INCORRECT_SPANS] = rejected
-        for span in kept:
-            missing.difference_update(range(span.start, span.end))
-        self.doc.set_ents(kept, missing=[self.doc[i : i + 1] for i in sorted(missing)])
+        for ent in ents:
+            missing.difference_update(range(ent.start, ent.end))
+        self.doc.set_ents(ents, missing=[self.doc[i : i + 1] for i in sorted(missing)])

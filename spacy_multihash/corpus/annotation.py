@@ -84,11 +84,8 @@ def unread_keys(record: Mapping[str, Any], read: Collection[str]) -> list[str]:
     The keys of objects in "tokens", and of entities that were read, are listed as tokens[].tag.
     """
     rest = ("text", "tokens", "meta", "data", "options", ANSWER)
-    unread = [
-        name
-        for name, value in record.items()
-        if name not in read and name not in rest and _looks_like_annotation(name, value, record)
-    ]
+    names = [name for name in record if name not in read and name not in rest]
+    unread = [name for name in names if _looks_like_annotation(name, record[name], record)]
     for key in ("tokens", *read):
         for item in record[key] if isinstance(record.get(key), list) else ():
             for name in item if isinstance(item, dict) else ():
@@ -118,21 +115,19 @@ def name_no_labels(labels: Mapping[str, int], what: str) -> list[str]:
 
 def other_annotation(doc: Doc) -> Counter[str]:
     """Count the annotation of a doc that entity recognizers and classifiers don't learn from."""
-    found = Counter({f"doc.spans[{key!r}]": len(doc.spans[key]) for key in doc.spans})
+    counts = Counter({f"doc.spans[{key!r}]": len(doc.spans[key]) for key in doc.spans})
     if doc.user_data and any(key[0] == "._." for key in doc.user_data if isinstance(key, tuple)):
-        found["extension attributes (doc._)"] += 1
-    return +found
+        counts["extension attributes (doc._)"] += 1
+    return +counts
 
 
-def name_other(found: Mapping[str, int]) -> str:
+def name_other(counts: Mapping[str, int]) -> str:
     """Say what annotation there is that isn't read, and what to do, or return ""."""
-    if not found:
+    if not counts:
         return ""
-    parts = ", ".join(f"{number:,} in {name}" for name, number in found.items())
+    parts = ", ".join(f"{number:,} in {name}" for name, number in counts.items())
     advice = ""
-    if groups := [name for name in found if name.startswith("doc.spans")]:
-        advice = (
-            f" To learn entities from it, set doc.ents = spacy.util.filter_spans({groups[0]}) in "
-            "each doc."
-        )
+    if groups := [name for name in counts if name.startswith("doc.spans")]:
+        spans = f"spacy.util.filter_spans({groups[0]})"
+        advice = f" To learn entities from it, set doc.ents = {spans} in each doc."
     return f"There is annotation that isn't read: {parts}.{advice}"

@@ -60,8 +60,8 @@ class FileReport:
 
         None shows all.
         """
-        found = summarize(self.path, self.problems, number, self.entities["given"])
-        return [*found, *((note, []) for note in self.notes)]
+        problems = summarize(self.path, self.problems, number, self.entities["given"])
+        return [*problems, *((note, []) for note in self.notes)]
 
 
 @dataclass(frozen=True)
@@ -263,22 +263,18 @@ def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
 
 def _as_json(value: Any) -> Any:  # noqa: ANN401 (any JSON)
     """Return a text with its spans, or with its annotation, as JSON would have it."""
-    if isinstance(value, (tuple, list)) and len(value) == 2 and not isinstance(value[1], dict):
-        text, annotation = value
-        if isinstance(annotation, str):
-            return {"text": text, "label": annotation}
-        value = {"text": text, "label": [_listed(each) for each in annotation]}
-    elif isinstance(value, tuple):
-        value = list(value)
+    value = _listed(value)
     if isinstance(value, list) and len(value) == 2:
-        value = {"text": value[0], **value[1]}
-    if isinstance(value, dict):
-        return {key: [*map(_listed, x)] if isinstance(x, list) else x for key, x in value.items()}
+        text, annotation = value
+        others = annotation if isinstance(annotation, dict) else {"label": annotation}
+        return {"text": text, **others}
     return value
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401 (any JSON)
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, dict):
+        return {key: _listed(each) for key, each in value.items()}
+    return [*map(_listed, value)] if isinstance(value, (list, tuple)) else value
 
 
 def _shares_of(text: str) -> list[float]:

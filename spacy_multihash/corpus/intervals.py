@@ -45,17 +45,14 @@ class Difference:
     @property
     def in_points(self) -> str:
         """The gain in points, with its interval in brackets."""
-        if self.interval is None:
-            return f"{100 * self.gain:+.1f}"
-        return f"{100 * self.gain:+.1f} [{', '.join(f'{100 * x:+.1f}' for x in self.interval)}]"
+        bounds = ", ".join(f"{100 * bound:+.1f}" for bound in self.interval or ())
+        return f"{100 * self.gain:+.1f}" + f" [{bounds}]" * bool(bounds)
 
     def __str__(self) -> str:
         """Return the gain in points, with its interval."""
-        text = f"{100 * self.gain:+.1f} points"
-        if self.interval is None:
-            return f"{text}, without an interval"
-        low, high = (100 * bound for bound in self.interval)
-        return f"{text}, 95 % interval {low:+.1f} to {high:+.1f}"
+        bounds = " to ".join(f"{100 * bound:+.1f}" for bound in self.interval or ())
+        interval = f"95 % interval {bounds}" if bounds else "without an interval"
+        return f"{100 * self.gain:+.1f} points, {interval}"
 
 
 def compare(before: AllCounts, after: AllCounts) -> Difference:

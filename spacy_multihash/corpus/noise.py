@@ -137,8 +137,8 @@ def make_char_noise_v1(
     check_whole(CHAR_NOISE, "copies", copies, 1)
     check_flag(CHAR_NOISE, "keep_original", keep_original)
     if (alphabet is None) == (corpus is None):
-        found = "neither" if corpus is None else "both"
-        raise ValueError(f"{CHAR_NOISE}: expected alphabet or corpus, got {found}. {CHANGE_IT}")
+        given = "neither" if corpus is None else "both"
+        raise ValueError(f"{CHAR_NOISE}: expected alphabet or corpus, got {given}. {CHANGE_IT}")
     if alphabet is not None:
         _check_alphabet(alphabet, mask)
 

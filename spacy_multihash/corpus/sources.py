@@ -29,7 +29,7 @@ from .conll import (
     read_tagged_json,
     tags_key,
 )
-from .texts import AnnotatedText, CsvLayout, json_values, read_csv, read_jsonl
+from .texts import AnnotatedText, find_delimiter, json_values, read_csv, read_jsonl
 
 Format = Literal["conll", "jsonl", "csv"]
 _SUFFIXES: dict[str, Format] = {
@@ -124,10 +124,9 @@ class Reading:
         return Layout(first, -1 if self.tag_column is None else self.tag_column)
 
     @property
-    def csv_layout(self) -> CsvLayout:
+    def columns(self) -> tuple[str, str]:
         """The columns of a CSV file."""
-        names = (self.text_column or "text", self.label_column or "label")
-        return CsvLayout(*names, self.label_separator)
+        return self.text_column or "text", self.label_column or "label"
 
     def check_applies(self, sources: "Sequence[Source]") -> None:
         """Raise ValueError for options that no file has a use for."""
@@ -252,7 +251,7 @@ class AnnotatedTexts:
 
         def fitting(offsets: Offsets) -> int:
             places = (text.find(span, offsets) for text, span in spans)
-            return sum(place.span is not None and not place.what for place in places)
+            return sum(place.span is not None and not place.kind for place in places)
 
         now = fitting(self.offsets)
         if 2 * now >= len(spans):
@@ -306,7 +305,7 @@ def _read_source(path: Path, reading: Reading) -> Source:
         records, has_numbers = read_tagged_json(account, reading.labels, reading.group)
         return _tagged_tokens(account, "tokens", records, reading, has_numbers=has_numbers)
     if kind == "csv":
-        texts = list(read_csv(account, reading.csv_layout, reading.group))
+        texts = list(read_csv(account, reading.columns, reading.label_separator, reading.group))
     else:
         texts = list(read_jsonl(account, reading.group, reading.label_separator))
     account.check_errors()
@@ -325,7 +324,7 @@ def guess_format(path: Path, reading: Reading) -> Format:
     for number, line in read_lines(Account(path)):
         if not line.strip():
             continue
-        if not votes and reading.csv_layout.find_delimiter(line):
+        if not votes and find_delimiter(line, reading.columns):
             return "csv"
         vote = _guess_line(line, reading.layout)
         if vote == "jsonl" and not votes and line.strip() in ("[", "{"):
@@ -420,7 +419,7 @@ def annotated_texts(
         shown = "\n".join(line for title, details in lines for line in (title, *details))
         raise ValueError(f"{path}: expected texts, got none. Give another file.\n{shown}".strip())
     if not has_entities and not labels:
-        unread = dict.fromkeys(each.detail for each in account.problems if each.what == UNREAD)
+        unread = dict.fromkeys(each.detail for each in account.problems if each.kind == UNREAD)
         named = " and ".join(unread)
         raise ValueError(
             f"{path}: expected entities or labels of texts, got none in {len(items):,} texts. "
@@ -559,7 +558,7 @@ def summarize(
     """Count the problems of each kind, and list the first of them, or all, with their lines."""
     by_kind: dict[str, list[Problem]] = defaultdict(list)
     for problem in problems:
-        by_kind[problem.what].append(problem)
+        by_kind[problem.kind].append(problem)
     summary = []
     for kind, some in by_kind.items():
         lines = [f"{path}:{p.line}: {p.detail}" for p in some[:shown]]

@@ -53,12 +53,12 @@ def match(gold: Doc, predicted: Doc) -> list[Match]:
     Each entity is in one match. Entities that were predicted on tokens without gold annotation are
     in none.
     """
-    places, found = gold_places(gold, predicted), []
+    places, entities = gold_places(gold, predicted), []
     for ent in predicted.ents:
         if place := places(ent.start, ent.end):
             start, end = place
-            found.append(Entity(start, end, ent.label_, gold[start:end].text))
-    return pair(gold_entities(gold), found)
+            entities.append(Entity(start, end, ent.label_, gold[start:end].text))
+    return pair(gold_entities(gold), entities)
 
 
 def count(matches: Iterable[Match]) -> tuple[int, int, int]:

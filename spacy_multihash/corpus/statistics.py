@@ -550,7 +550,7 @@ def find_repeats(docs: Iterable[Doc], matching: Matching = VERBATIM) -> Repeats:
             shares.append(float((ends - numpy.arange(1, len(places) + 1)).sum()) / pairs)
     is_known = len(shares) >= _REPEATED
     return Repeats(
-        [(found, of_part) for found, of_part in distant.tolist()],
+        [(repeated, of_part) for repeated, of_part in distant.tolist()],
         sum(shares) / len(shares) < _SHUFFLED if is_known else None,
     )
 
@@ -660,17 +660,16 @@ class _Files:
         progress: Progress,
     ) -> SplitCounts:
         """Count all files, in order. Raises ValueError if there are no docs."""
-        if workers is None:
-            counted: Iterable[tuple[int, SplitCounts]] = enumerate(map(function, self.paths))
-        else:  # which may run in other folders
+        counted: Iterable[tuple[int, SplitCounts]] = enumerate(map(function, self.paths))
+        if workers is not None:  # which may run in other folders
             absolute = [path.absolute() for path in self.paths]
             counted = workers.imap(function, absolute, names=[*map(str, self.paths)])
-        results: dict[int, SplitCounts] = {}
+        waiting: dict[int, SplitCounts] = {}
         total, done = SplitCounts(), 0
         for i, counts in progress(counted, desc="Counting", total=len(self.paths), unit=" shards"):
-            results[i] = counts
-            while done in results:
-                total += results.pop(done)
+            waiting[i] = counts
+            while done in waiting:
+                total += waiting.pop(done)
                 done += 1
         if not total.doc_lens:
             raise ValueError(f"The corpus at {self.path} has no documents. Check the path.")

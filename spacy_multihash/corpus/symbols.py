@@ -78,8 +78,7 @@ def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
     RETURNS (Counts): How often each id occurs, for each attribute.
     """
     counters = count_ids(docs, {name: partial(attr_ids, attr) for name, attr in attrs.items()})
-    found = {name: counter.counts() for name, counter in counters.items()}
     return {
-        name: Counter(dict(zip(keys.tolist(), counts.tolist(), strict=True)))
-        for name, (keys, counts) in found.items()
+        name: Counter(dict(zip(*(x.tolist() for x in counter.counts()), strict=True)))
+        for name, counter in counters.items()
     }

@@ -337,7 +337,7 @@ def _of_tools(value: Any) -> tuple[Any, list[str]]:  # noqa: ANN401 (any JSON)
     tasks = value.get("annotations", value.get("completions"))
     if isinstance(value.get("data"), dict) and isinstance(tasks, list):
         return _of_label_studio(value, tasks)
-    if "text" in value and are_entities(tasks):
+    if "text" in value and isinstance(tasks, list) and are_entities(tasks):
         if any(isinstance(task, dict) and isinstance(task.get("label"), int) for task in tasks):
             raise ValueError(
                 "this is an old export of doccano, which has numbers in the place of labels. "
@@ -465,25 +465,11 @@ def _spans(item: Any) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
 # CSV
 
 
-@dataclass(frozen=True)
-class CsvLayout:
-    """The columns of a CSV file.
-
-    text_column, label_column (str): The names of columns, in the header.
-    label_separator (Optional[str]): Separates the labels of a text, which may have any number of
-        labels. None: each text has one label.
-    """
-
-    text_column: str = "text"
-    label_column: str = "label"
-    label_separator: Optional[str] = None
-
-    def find_delimiter(self, header: str) -> Optional[str]:
-        """Return the delimiter that gives a header both columns, or None."""
-        for delimiter in DELIMITERS:
-            if {self.text_column, self.label_column} <= {*_column_names(header.split(delimiter))}:
-                return delimiter
-        return None
+def find_delimiter(header: str, columns: Sequence[str]) -> Optional[str]:
+    """Return the delimiter that gives the header of a CSV file some columns, or None."""
+    names = ({*_column_names(header.split(delimiter))} for delimiter in DELIMITERS)
+    fit = (d for d, some in zip(DELIMITERS, names, strict=True) if {*columns} <= some)
+    return next(fit, None)
 
 
 class _Row(NamedTuple):
@@ -497,10 +483,16 @@ def _column_names(header: Sequence[str]) -> list[str]:
 
 
 def read_csv(
-    account: Account, layout: CsvLayout, group: Optional[str] = None
+    account: Account,
+    columns: tuple[str, str],
+    separator: Optional[str] = None,
+    group: Optional[str] = None,
 ) -> Iterator[AnnotatedText]:
     """Yield the texts of a CSV file with a header.
 
+    columns (tuple[str, str]): The names of the columns of texts and of labels, in the header.
+    separator (Optional[str]): Separates the labels of a text, which may have any number of labels.
+        None: each text has one label.
     group (Optional[str]): The column that names the document of a text. None: the first of
         GROUP_KEYS.
 
@@ -509,26 +501,25 @@ def read_csv(
     """
     lines = [line for _, line in read_lines(account)]
     first = lines[0] if lines else ""
-    delimiter = layout.find_delimiter(first)
+    delimiter = find_delimiter(first, columns)
     rows = _csv_rows(account, lines, delimiter) if delimiter else []
     account.check_errors()
     header = _column_names(rows[0].fields) if rows else []
-    names = (layout.text_column, layout.label_column)
-    if delimiter is None or not {*names} <= {*header} or len(rows[0].lines) > 1:
+    if delimiter is None or not {*columns} <= {*header} or len(rows[0].lines) > 1:
         raise ValueError(
-            f"{account.at(1)}: expected a header with the columns {names[0]!r} and {names[1]!r}, "
-            f"got {first[:80]!r}. Add a header, or name the columns with --text-column and "
-            "--label-column. A comma, tab, semicolon or | separates them."
+            f"{account.at(1)}: expected a header with the columns {columns[0]!r} and "
+            f"{columns[1]!r}, got {first[:80]!r}. Add a header, or name the columns with "
+            "--text-column and --label-column. A comma, tab, semicolon or | separates them."
         )
     account.mark("header", 1)
-    for name in names:
+    for name in columns:
         if header.count(name) > 1:
             raise ValueError(
                 f"{account.at(1)}: two columns are called {name!r}. Rename one of them."
             )
-    text_at, label_at = map(header.index, names)
+    text_at, label_at = map(header.index, columns)
     known = {clean(row.fields[label_at]) for row in rows[1:] if len(row.fields) > label_at}
-    unread = [name for name in header if name not in names and is_suspect(name)]
+    unread = [name for name in header if name not in columns and is_suspect(name)]
     for of_row, fields in rows[1:]:
         # a header may be that of a file that was joined to another
         is_header = _column_names(fields) == header
@@ -548,10 +539,10 @@ def read_csv(
             yield AnnotatedText(
                 of_row,
                 fields[text_at],
-                cats=_labels_of_field(clean(fields[label_at]), layout),
+                cats=_labels_of_field(clean(fields[label_at]), columns[1], separator),
                 group=group_of(record, group),
                 unread=[name for name in unread if record[name]],
-                flags=flags_of(record, (*names, *unread)),
+                flags=flags_of(record, (*columns, *unread)),
             )
 
 
@@ -621,9 +612,9 @@ def _check_merged(
         )
 
 
-def _labels_of_field(field_: str, layout: CsvLayout) -> dict[str, float]:
+def _labels_of_field(field_: str, name: str, separator: Optional[str]) -> dict[str, float]:
     """Return the labels in a field of CSV. Raises ValueError."""
-    column, separator = f"the column {layout.label_column!r}", layout.label_separator
+    column = f"the column {name!r}"
     if re.fullmatch(r"\[.*\]|\{.*\}", field_, re.DOTALL):
         raise ValueError(
             f"{column} has a list or an object, as Label Studio writes entities and several "

@@ -126,9 +126,9 @@ def test_lines_of_a_broken_file_add_up(name: str, edits: list[tuple[int, int, st
     # Entities, too.
     assert report.entities["given"] == report.entities["written"] + report.entities["left out"]
     if report.kind == "jsonl":
-        left_out = sum(problem.what in ENTITIES_LEFT_OUT for problem in report.problems)
+        left_out = sum(problem.kind in ENTITIES_LEFT_OUT for problem in report.problems)
         assert report.entities["left out"] == left_out
-    out = [p for p in report.problems if re.match("Left out: (text|token|line)", p.what)]
+    out = [p for p in report.problems if re.match("Left out: (text|token|line)", p.kind)]
     if name != "x.json":
         assert report.lines["left out"] == len({problem.line for problem in out})
     # What isn't in the docs is on a line that's named, or is a comment or a header.

@@ -58,7 +58,7 @@ def missing(doc: Doc) -> list[str]:
 
 
 def kinds(done: Converted) -> set[str]:
-    return {problem.what for each in done.files for problem in each.problems}
+    return {problem.kind for each in done.files for problem in each.problems}
 
 
 def notes(done: Converted) -> str:
@@ -176,13 +176,17 @@ def test_tags_are_read_beside_a_text_and_its_label(tmp_path: Path) -> None:
 def test_what_looks_like_annotation_and_is_not_read_is_named(tmp_path: Path, more: Any) -> None:
     row = {"text": "Anna met Bob", "spans": [span(0, 4)], **more}
     done = read_json(tmp_path, row)
-    details = [problem.detail for problem in done.files[0].problems if problem.what == UNREAD]
+    details = [problem.detail for problem in done.files[0].problems if problem.kind == UNREAD]
     assert details == [repr([*more][-1])]
 
 
 def test_other_keys_are_not_named(tmp_path: Path) -> None:
     row = {"text": "Anna", "spans": [span(0, 4)], "id": 1, "meta": {"x": 0.5}, "_input_hash": 7}
     assert not read_json(tmp_path, row).files[0].problems
+    row |= {"tokens": ["An", "na"], "spaces": [False, False], "authors": ["A", "B", "C"]}
+    assert not read_json(tmp_path, row).files[0].problems
+    tagged = {"tokens": ["An", "na"], "ner_tags": ["O", "B-X"], "pos": [4, 5], "names": ["A"]}
+    assert [p.detail for p in read_json(tmp_path, tagged).files[0].problems] == ["'pos'"]
 
 
 def test_groups_of_spans_are_named_where_nothing_else_is(tmp_path: Path) -> None:
@@ -238,6 +242,8 @@ def test_shares_of_annotators_are_refused_with_their_line(tmp_path: Path) -> Non
         ({"spans": [span(0, 4, kb_id="Q1")]}, "'spans[].kb_id'"),
         ({"label": "A", "highlights": [{"from": 0, "to": 4, "what": "PER"}]}, "'highlights'"),
         ({"label": "A", "label_2": "B"}, "'label_2'"),
+        ({"label": "A", "tokens": ["An", "na"], "pos": ["NNP", "NN"]}, "'pos'"),
+        ({"label": "A", "tokens": ["An", "na"], "lemmas": [7, 8]}, "'lemmas'"),
         ({"label": "A", "target": 7}, "'target'"),
         ({"spans": [span(0, 4)], "tokens": [{"text": "Anna", "tag": "NNP"}]}, "'tokens[].tag'"),
     ],
@@ -371,21 +377,6 @@ def test_offsets_are_advised_that_fit_exactly(tmp_path: Path) -> None:
     wrong = {"text": "Anna met Bob in Rome", "spans": [span(0, 3), span(10, 13), span(14, 17)]}
     assert "--offsets" not in refused(tmp_path, wrong)
     assert NOT_ALIGNED in kinds(read_json(tmp_path, wrong, PRODIGY))
-
-
-@pytest.mark.parametrize("unit", ["utf8", "from-1"])
-def test_offsets_of_bytes_and_from_one_are_advised(tmp_path: Path, unit: str) -> None:
-    text = "\u00dcber Anna in Rom, \u00e9t\u00e9 Anna"
-
-    def at(place: int, is_end: bool = False) -> int:
-        return len(text[:place].encode()) if unit == "utf8" else place + (not is_end)
-
-    starts = [5, 13, 22]
-    spans = [span(at(i), at(i + size, True)) for i, size in zip(starts, (4, 3, 4), strict=True)]
-    row = {"text": text, "spans": spans}
-    assert f"--offsets {unit})" in refused(tmp_path, row)
-    (doc,) = docs_of(read_json(tmp_path, row, offsets=unit))
-    assert [ent.text for ent in doc.ents] == ["Anna", "Rom", "Anna"]
 
 
 def test_offsets_of_another_text_are_named(tmp_path: Path) -> None:
@@ -531,7 +522,7 @@ def test_equal_texts_with_other_annotation_are_named(tmp_path: Path) -> None:
     text = "Anna met Bob in Oslo."
     rows = [{"text": text, "spans": spans} for spans in ([span(0, 4)], [span(16, 20)], [])]
     done = read_json(tmp_path, *rows, {"text": "Anna", "spans": [span(0, 4)]}, rows[0])
-    lines = [each.line for each in done.files[0].problems if each.what == CONTRADICTS]
+    lines = [each.line for each in done.files[0].problems if each.kind == CONTRADICTS]
     assert lines == [2, 3]
     (warning,) = corpus_stats(docs_of(done)).warnings()
     assert "2, such as 'Anna met Bob" in warning

@@ -1,8 +1,6 @@
 """Gold and predicted entities, matched: against hand-made pairs, and spaCy's scorer."""
 
-import random
 import re
-from collections import Counter
 from typing import Optional
 
 import pytest
@@ -62,33 +60,6 @@ def plain(entity: Optional[Entity]) -> str:
 def test_entities_that_overlap_are_one_mistake(gold: str, found: str, expected: list) -> None:
     pairs = pair(entities(gold), entities(found))
     assert sorted((kind, plain(g), plain(f)) for kind, g, f in pairs) == sorted(expected)
-
-
-def test_each_entity_is_in_one_pair() -> None:
-    """The kinds of random entities add up, and those that don't overlap are never paired."""
-    choose = random.Random(0)
-
-    def draw() -> list[Entity]:
-        ends = sorted(choose.sample(range(30), 12))
-        return [
-            Entity(start, end, choose.choice("XY"), "")
-            for start, end in zip(ends[::2], ends[1::2], strict=True)
-        ]
-
-    for _ in range(200):
-        gold, found = draw(), draw()
-        pairs = pair(gold, found)
-        assert Counter(g for _, g, _ in pairs if g) == Counter(gold)
-        assert Counter(f for _, _, f in pairs if f) == Counter(found)
-        assert {(g, f) for kind, g, f in pairs if kind == "right"} == {
-            (each, each) for each in set(gold) & set(found)
-        }
-        for kind, g, f in pairs:
-            if g and f and kind != "right":
-                assert max(g.start, f.start) < min(g.end, f.end)
-                same = (g.start, g.end) == (f.start, f.end)
-                expected = {(True, False): "label", (False, True): "cut", (False, False): "both"}
-                assert kind == expected.get((same, g.label == f.label))
 
 
 def doc_of(words: list[str], ents: str = "", missing: str = "") -> Doc:
