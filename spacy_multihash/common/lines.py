@@ -72,13 +72,15 @@ class Account:
 
     def read(self, number: int) -> None:
         """Note that the lines up to a number were read."""
-        self._fates.extend(bytes(number - len(self._fates)))
+        while len(self._fates) < number:
+            self._fates.append(0)
 
     def mark(self, fate: str, first: int, last: Optional[int] = None) -> None:
         """Say what became of the lines first to last."""
         code, fates = self._CODES[fate], self._fates
         for at in range(first - 1, last or first):
-            fates[at] = min(code, fates[at] or code)
+            if not 0 < fates[at] < code:
+                fates[at] = code
 
     def problem(self, line: int, kind: str, detail: str) -> None:
         """Note a problem of a line."""

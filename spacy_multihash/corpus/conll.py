@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, Optional
+from typing import Any, Literal, Optional
 
 from spacy.tokens import Doc
 from spacy.util import get_words_and_spaces
@@ -76,27 +76,19 @@ class Layout:
         """Return the tag in the columns of a line, "-" if it's missing, or None if it isn't one."""
         return read_tag(_column(fields, self.tag_column) or "")
 
-    def token_of(self, fields: Sequence[str], columns: int) -> tuple[str, str]:
-        """Return the word and the tag of a line with `columns` columns. Raises ValueError."""
+    def lacking(self, fields: Sequence[str], columns: int) -> str:
+        """Say what a line lacks that should have `columns` columns, a token and a tag."""
         word, tag = _column(fields, self.token_column), _column(fields, self.tag_column)
-        known = read_tag(tag or "")
-        if word and known and len(fields) == columns > 1 and not word.isspace():
-            return word, known
-        raise ValueError(f"expected {self._lacking(fields, columns, word, tag)}")
-
-    def _lacking(
-        self, fields: Sequence[str], columns: int, word: Optional[str], tag: Optional[str]
-    ) -> str:
         line = " ".join(fields)
         if len(fields) != columns:
             return (
-                f"{columns} columns as lines before, got {len(fields)} in {line!r}. Correct the "
-                "line."
+                f"expected {columns} columns as lines before, got {len(fields)} in {line!r}. "
+                "Correct the line."
             )
         if columns == 1:
             return (
-                f"a token and its tag, got one column in {line!r}. Correct the line: a tab or "
-                "spaces separate columns."
+                f"expected a token and its tag, got one column in {line!r}. Correct the line: a "
+                "tab or spaces separate columns."
             )
         for what, value, column in (
             ("token", word, self.token_column),
@@ -104,18 +96,18 @@ class Layout:
         ):
             if value is None:
                 return (
-                    f"a {what} in {_name(column)}, but there are only {columns} columns in "
-                    f"{line!r}. Name another column with --{what}-column."
+                    f"expected a {what} in {_name(column)}, but there are only {columns} columns "
+                    f"in {line!r}. Name another column with --{what}-column."
                 )
         if not (word or "").strip():
             return (
-                f"a token in {_name(self.token_column)}, got {word!r} in {line!r}. Correct the "
-                "line."
+                f"expected a token in {_name(self.token_column)}, got {word!r} in {line!r}. "
+                "Correct the line."
             )
         prefixed = ", ".join(f"{prefix}-LABEL" for prefix in TAG_PREFIXES)
         return (
-            f"the tag O, or one of {prefixed}, or - if it's missing, in {_name(self.tag_column)}, "
-            f"got {tag!r} in {line!r}. Correct the tag."
+            f"expected the tag O, or one of {prefixed}, or - if it's missing, in "
+            f"{_name(self.tag_column)}, got {tag!r} in {line!r}. Correct the tag."
         )
 
 
@@ -194,16 +186,9 @@ class _Groups:
         return self.document or self.sentence
 
 
-class _Row(NamedTuple):
-    """A line, or a token of a line of word|tag.
-
-    kind (str): "blank", "docstart", "comment", which may be a token, or "token".
-    """
-
-    number: int
-    line: str
-    fields: Sequence[str]
-    kind: str
+# The number and the text of a line, or of a token of word|tag, its columns, and its kind: "blank",
+# "docstart", "comment", which may be a token, or "token".
+_Row = tuple[int, str, Sequence[str], str]
 
 
 def read_conll(
@@ -231,25 +216,26 @@ def read_conll(
     """
     rows = list(_rows(account, layout))
     tokens = [
-        row.fields
-        for row in rows
-        if row.kind == "token" or (row.kind == "comment" and layout.tag_of(row.fields) is not None)
+        fields
+        for _, _, fields, kind in rows
+        if kind == "token" or (kind == "comment" and layout.tag_of(fields) is not None)
     ]
     is_header = _is_header(tokens, layout)
     account.notes += _column_notes(tokens[is_header:], layout, account)
     has_index = layout.token_column != 1 and all(_INDEX.fullmatch(f[0]) for f in tokens[is_header:])
-    if documents is None and sum(row.kind == "docstart" for row in rows) == 1:
+    if documents is None and sum(row[-1] == "docstart" for row in rows) == 1:
         documents = False
         account.notes.append(
             f"There is one {DOCSTART} line, so each sentence becomes a document. To make one "
             "document of all, give --docs documents."
         )
     reader = _Reader(account, layout, _Groups(group), documents, exact=exact)
-    for row in rows:
-        number, line, fields, kind = row
-        if kind in ("blank", "docstart"):
+    for number, line, fields, kind in rows:
+        if kind == "token" and not (is_header or has_index):
+            reader.add(number, line, fields)
+        elif kind in ("blank", "docstart"):
             reader.end(number, is_blank=kind == "blank")
-        elif kind == "comment" and reader.is_comment(row):
+        elif kind == "comment" and reader.is_comment(line, fields):
             account.mark("comment", number)
             reader.groups.comment(line.strip())
         elif is_header:
@@ -260,7 +246,7 @@ def read_conll(
             account.mark("left out", number)
             account.problem(number, RANGE, repr(line))
         else:
-            reader.add(row)
+            reader.add(number, line, fields)
     records = reader.records
     account.check_errors(_advice(tokens, layout) if account.errors else "")
     words = [word for each in records for word in each.words]
@@ -295,14 +281,39 @@ class _Reader:
         if not (is_blank and (self.in_document if self.documents is None else self.documents)):
             self.record = Record()
 
-    def is_comment(self, row: _Row) -> bool:
+    def is_comment(self, line: str, fields: Sequence[str]) -> bool:
         """Return whether a line that begins like a comment is one, before a sentence."""
-        is_token = "\t" in row.line and len(row.fields) == self.columns  # # with a wrong tag
-        return not (self.is_open or is_token) and self.layout.tag_of(row.fields) is None
+        is_token = "\t" in line and len(fields) == self.columns  # # with a wrong tag
+        return not (self.is_open or is_token) and self.layout.tag_of(fields) is None
 
-    def add(self, row: _Row) -> None:
+    def add(self, number: int, line: str, fields: Sequence[str]) -> None:
         """Add a token. Raises ValueError if it's outside a document."""
-        number, line, fields, _ = row
+        if not self.columns:
+            self._begin(number, line, fields)
+        layout, record = self.layout, self.record
+        given = _column(fields, layout.token_column) or ""
+        tag = read_tag(_column(fields, layout.tag_column) or "")
+        if not tag or len(fields) != self.columns or len(fields) < 2 or not given.strip():
+            self.account.refuse(number, layout.lacking(fields, self.columns))
+            return
+        word = given if self.exact else clean(given)
+        if word != given and word != given.strip():
+            self.account.problem(number, UNSEEN if word else NOT_SEEN, repr(given))
+        self.account.mark("written" if word else "left out", number)
+        if not word:
+            return
+        if not record.words:
+            self.records.append(record)
+        if not record.group:
+            record.group = self.groups.of(fields)
+        record.words.append(word)
+        record.tags.append(tag)
+        record.sent_starts.append(not self.is_open)
+        record.lines.append(number)
+        self.is_open = True
+
+    def _begin(self, number: int, line: str, fields: Sequence[str]) -> None:
+        self.columns = len(fields)
         if self.documents is None:
             self.documents = self.in_document
         if self.documents and not self.in_document:
@@ -311,23 +322,6 @@ class _Reader:
                 f"got {line!r}. Make a document of each sentence, or add the lines that part the "
                 "documents."
             )
-        self.columns = self.columns or len(fields)
-        try:
-            given, tag = self.layout.token_of(fields, self.columns)
-        except ValueError as error:
-            self.account.refuse(number, str(error))
-            return
-        word = given if self.exact else clean(given)
-        if word != given and word != given.strip():
-            self.account.problem(number, UNSEEN if word else NOT_SEEN, repr(given))
-        self.account.mark("written" if word else "left out", number)
-        if word:
-            if not self.record.words:
-                self.records.append(self.record)
-            if not self.record.group:
-                self.record.group = self.groups.of(fields)
-            self.record.add(word, tag, sent_start=not self.is_open, line=number)
-            self.is_open = True
 
 
 def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
@@ -346,18 +340,18 @@ def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
             pipes = tokens[0].count("|") if tokens else 0
         if tokens and pipes:
             for token in tokens:
-                yield _Row(number, token, token.rsplit("|", pipes), "token")
-            yield _Row(number, "", [""], "blank")
+                yield number, token, token.rsplit("|", pipes), "token"
+            yield number, "", [""], "blank"
         elif pipes and kind == "token":
             account.refuse(
                 number, f"expected word|tag as in lines before, got {line!r}. Correct the line."
             )
         else:
-            yield _Row(number, line, fields, kind)
+            yield number, line, fields, kind
 
 
 def _kind_of(line: str, fields: Sequence[str], layout: Layout) -> str:
-    if not line.strip(" \t"):
+    if not fields[0] and not line.strip(" \t"):
         return "blank"
     if line[0] == "#" and is_comment(line):
         return "comment"
