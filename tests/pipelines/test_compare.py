@@ -97,6 +97,17 @@ def test_annotations_that_only_the_second_pipeline_makes_are_differences() -> No
     assert done.differences == [Difference("entities", 1, "Anna", "", "X")]
 
 
+def test_the_first_differences_of_each_kind_are_named() -> None:
+    docs = (make_doc("abcde", tags=list(tags)) for tags in ("ABCDE", "XXXXX"))
+    done = agreement(*docs)
+    assert done.different == 5
+    assert [(d.text, d.before, d.after) for d in done.differences] == [
+        ("a", "A", "X"),
+        ("b", "B", "X"),
+        ("c", "C", "X"),
+    ]
+
+
 def test_attributes_that_a_pipeline_does_not_set_are_left_out() -> None:
     docs = [NLP("Anna"), NLP("Anna met Bob"), NLP("")]
     assert {*compare_docs(zip(docs, docs, strict=True)).kinds} == {"tokens"}

@@ -43,6 +43,8 @@ def test_slower_pipeline_is_measured_as_slower() -> None:
     for figure in figures[:2]:
         assert figure.gain.low <= figure.gain.median and figure.gain.median > 1
         assert figure.rounds >= 5
+    shortest = compare_speed(slow, fast, texts, seconds=0, all_seconds=1)
+    assert {figure.rounds for figure in shortest} == {5}  # without the rounds to warm up
 
 
 def test_gain_is_the_median_of_the_ratios_of_rounds() -> None:
