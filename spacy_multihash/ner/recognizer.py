@@ -239,6 +239,9 @@ class Recognizer:
         prediction (Any): What `predict` has returned.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
+        if not isinstance(prediction, Prediction):  # of spaCy's own code, which a beam calls
+            super().set_annotations(docs, prediction)  # type: ignore[misc]
+            return
         entities, labels, probabilities = prediction
         new, threshold = spans_of(docs, entities, labels), getattr(self, "threshold", 0)
         for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):

@@ -32,14 +32,12 @@ def spacys_config(plan: FitPlan) -> Config:
 
 def comparison_table(arms: Sequence[Arm]) -> Table:
     """Show a column for each pipeline, with its settings and its results."""
-    settings = {name: [arm.settings[name] for arm in arms] for name in arms[0].settings}
     split = best_split(arms[0].scores)
-    scores = [arm.scores[split] for arm in arms]
     rows = {
-        **settings,
+        **{name: [arm.settings[name] for arm in arms] for name in arms[0].settings},
         "training steps": [f"{arm.history.step:,}" for arm in arms],
         "training": [duration(arm.history.seconds) for arm in arms],
-        f"F1 on {split}": [percent(of_arm.parts["all"].f) for of_arm in scores],
+        f"F1 on {split}": [percent(arm.scores[split].parts["all"].f) for arm in arms],
         "MB": [f"{arm.bytes / MEGA:,.1f}" for arm in arms],
         "tokens/s": [f"{arm.speed:,.0f}" for arm in arms],
     }

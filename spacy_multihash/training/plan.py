@@ -107,31 +107,23 @@ def plan_fit(
 def _choose_config(
     options: Options, paths: Mapping[str, Path], tokens: int
 ) -> tuple[Config, Sequence[str]]:
-    """Choose the settings for corpora, and give the reasons.
-
-    tokens (int): The tokens of train.
-    """
+    """Choose the settings for corpora, of which train has so many tokens, and give the reasons."""
+    lang, vectors, more = options.lang, options.vectors, list[str]()
     if options.config != "ner":
-        chosen = init_restorable(options.lang, tokens, options.vectors)
-        return chosen.config, chosen.reasons
-    if not options.textcat:
-        chosen = init_config(
-            "ner",
-            options.lang,
-            train=paths["train"],
-            dev=paths["dev"],
-            vectors=options.vectors,
-            max_size=options.max_size,
-        )
-        return chosen.config, chosen.reasons
-    docs = DocBin().from_disk(paths["train"]).get_docs(Vocab())
-    is_exclusive = has_exclusive_labels(doc.cats for doc in docs)
-    kind: Any = "textcat" if is_exclusive else "textcat_multilabel"
-    number = "one label" if is_exclusive else "any number of labels"
-    reasons = [f"{kind}: each text of train has {number}"]
-    if options.vectors is None:
-        reasons.append("TextCatBOW, spaCy's: as good on AG News as our n-grams, a third the size")
-    return init_config(kind, options.lang, vectors=options.vectors).config, reasons
+        chosen = init_restorable(lang, tokens, vectors)
+    elif not options.textcat:
+        corpora: Any = {"train": paths["train"], "dev": paths["dev"]}
+        chosen = init_config("ner", lang, **corpora, vectors=vectors, max_size=options.max_size)
+    else:
+        docs = DocBin().from_disk(paths["train"]).get_docs(Vocab())
+        is_exclusive = has_exclusive_labels(doc.cats for doc in docs)
+        kind: Any = "textcat" if is_exclusive else "textcat_multilabel"
+        number = "one label" if is_exclusive else "any number of labels"
+        more.append(f"{kind}: each text of train has {number}")
+        if vectors is None:
+            more.append("TextCatBOW, spaCy's: as good on AG News as our n-grams, a third the size")
+        chosen = init_config(kind, lang, vectors=vectors)
+    return chosen.config, [*chosen.reasons, *more]
 
 
 def complete_config(config: Config, settings: Mapping[str, Any], seed: int) -> Config:
@@ -163,11 +155,11 @@ def describe_settings(config: Config) -> dict[str, str]:
     config = config.interpolate()
     names = [name for name in config["nlp"]["pipeline"] if name != "tok2vec"]
     components = [config["components"][name] for name in names]
-    architectures = dict.fromkeys(
-        section["@architectures"].split(".")[1]
-        for section in _sections(config["components"])
-        if "attrs" in section or ".TextCat" in section.get("@architectures", "")
-    )
+    sections = [s for s in _sections(config["components"]) if "@architectures" in s]
+    chosen = [
+        s["@architectures"] for s in sections if "attrs" in s or ".TextCat" in s["@architectures"]
+    ]
+    architectures = dict.fromkeys(name.split(".")[1] for name in chosen)
     patience = config["training"]["patience"]
     return {
         "model": ", ".join([*(component["factory"] for component in components), *architectures]),

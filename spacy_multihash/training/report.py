@@ -55,16 +55,11 @@ def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
         parts = {f"{split}{_PARTS[part]}": of_part for part, of_part in of_split.parts.items()}
         if of_split.expected is not None and split == best_split(scores):
             parts = {NEW_TEXTS: of_split.expected, **parts}
-        with_interval = split if of_split.expected is None else NEW_TEXTS
-        for name, of_part in parts.items():
-            rows.append(
-                (
-                    name,
-                    f"{of_part.entities:,}",
-                    *(percent(value) for value in (of_part.p, of_part.r, of_part.f)),
-                    format_interval(of_split.interval) if name == with_interval else "",
-                )
-            )
+        of_interval = split if of_split.expected is None else NEW_TEXTS
+        for name, part in parts.items():
+            interval = format_interval(of_split.interval) if name == of_interval else ""
+            values = map(percent, (part.p, part.r, part.f))
+            rows.append((name, f"{part.entities:,}", *values, interval))
     return rows
 
 
@@ -92,12 +87,11 @@ def mistakes_table(mistakes: object, limit: int) -> Optional[Table]:
         return None
     rows = [
         (
-            percent(mistake.confidence),
-            ", ".join(mistake.predicted) or "-",
-            ", ".join(mistake.gold) or "-",
-            shorten(mistake.text, _TEXT_LENGTH, placeholder=" …"),
+            percent(each.confidence),
+            *(", ".join(labels) or "-" for labels in (each.predicted, each.gold)),
+            shorten(each.text, _TEXT_LENGTH, placeholder=" …"),
         )
-        for mistake in mistakes.mistakes[:limit]
+        for each in mistakes.mistakes[:limit]
     ]
     return Table("Mistakes", ("sure, in %", "predicted", "gold", "text"), rows, "rlll")
 

@@ -127,13 +127,15 @@ def check_docs(
     """
     expected, other = ("labels of texts", "entities") if options.textcat else ("entities", "labels")
     for name, of_split in docs.items():
-        has_labels = any(text_labels(doc.cats) for doc in of_split)
-        has_entities = any(doc.ents for doc in of_split)
-        if has_labels if options.textcat else has_entities:
+        has = {
+            "entities": any(doc.ents for doc in of_split),
+            "labels of texts": any(text_labels(doc.cats) for doc in of_split),
+        }
+        if has[expected]:
             continue
         if name not in given:
             advice = f"Give more documents, --{name}, or another --seed."
-        elif has_labels or has_entities:
+        elif any(has.values()):
             fix = "Leave --textcat out" if options.textcat else "Give --textcat"
             advice = f"It has {other}: did you mean that? {fix}."
         else:
@@ -142,10 +144,8 @@ def check_docs(
         raise ValueError(f"{given.get(name, f'The split {name}')} has no {expected}. {advice}")
     labels = {label for doc in docs["train"] for label in text_labels(doc.cats)}
     if options.textcat and len(labels) < 2:
-        raise ValueError(
-            f"All texts of {given['train']} have the label {labels.pop()}. Give at least two "
-            "labels."
-        )
+        only = f"All texts of {given['train']} have the label {labels.pop()}."
+        raise ValueError(f"{only} Give at least two labels.")
 
 
 def few_entities(stats: CorpusStats) -> list[str]:

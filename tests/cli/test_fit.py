@@ -11,6 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from spacy_multihash.cli._util import with_options
+from spacy_multihash.cli.fit import Bar
 from spacy_multihash.training import fit as module
 from tests.helpers import cli
 from tests.helpers.cli import said
@@ -67,6 +68,15 @@ def test_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(spacy, "require_gpu", refuse)
     assert "there is no GPU 7" in said(invoke("--gpu-id", 7))
     assert not Path("out").exists()
+
+
+def test_log_has_a_line_for_each_fold_and_none_for_steps(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert [*Bar(iter("ab"), desc="Cross-validation", unit=" folds")] == ["a", "b"]
+    assert [*Bar(range(3), desc="Training", unit=" steps", total=3)] == [0, 1, 2]
+    said = capsys.readouterr().err
+    assert said == "Cross-validation: 1 of 2\nCross-validation: 2 of 2\n"
 
 
 @dataclass

@@ -20,7 +20,7 @@ from ...compute.array_ops import ArrayOps
 from ...compute.ops import operations
 from ...compute.plans import Plan, Reading
 from ..entities import KeysOfDocs, SpanScores
-from ..recognizer import Inputs, Prediction, Recognizer, are_finite, check_loss, locked, not_finite
+from ..recognizer import Inputs, Recognizer, are_finite, check_loss, locked, not_finite
 from ..settings import BatchSettings
 from .probabilities import ScoredStates
 from .rules import ATTRS, Actions, read_actions, rules_of
@@ -141,20 +141,6 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
         if self.cfg["beam_width"] != 1:
             raise self._has_beam("score_spans")
         return super().score_spans(docs, keys)
-
-    def set_annotations(
-        self,
-        docs: Union[Doc, Iterable[Doc]],
-        prediction: Any,  # noqa: ANN401
-    ) -> None:
-        """Set doc.ents, and doc.spans if there is a `spans_key`.
-
-        prediction (Any): What `predict` has returned.
-        """
-        if isinstance(prediction, Prediction):
-            super().set_annotations(docs, prediction)
-        else:
-            EntityRecognizer.set_annotations(self, docs, prediction)
 
     @locked
     def add_label(self, label: Union[str, int]) -> int:

@@ -11,6 +11,7 @@ from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 
+from spacy_multihash.ner.transition.costs import outside_costs
 from spacy_multihash.ner.transition.rules import NO_LABEL, read_actions
 from spacy_multihash.ner.transition.states import Parts
 from spacy_multihash.ner.transition.training import (
@@ -28,6 +29,7 @@ from tests.helpers.transition_training import (
     assert_same_gradients,
     examples,
     ours,
+    plain_example,
     update_both,
 )
 
@@ -60,6 +62,21 @@ def test_right_entity_of_tokens_that_another_has_is_not_taken_for_wrong() -> Non
     our, spacys = update_both(WITH_WRONG, [Example(predicted, reference)])
     assert our.error == spacys.error == ""
     assert_same_gradients(our.gradients, spacys.gradients)
+
+
+@pytest.mark.parametrize(
+    ("span", "expected"),
+    [((0, 1), ["U-B"]), ((0, 2), []), ((2, 4), ["B-B"]), ((2, 3), ["B-B", "U-B"])],
+)
+def test_first_action_of_a_wrong_entity_costs_one_more_where_it_can_be_told(
+    span: tuple[int, int], expected: list[str]
+) -> None:
+    # For B that is where only one token is left. spaCy does not ask which entity it would be
+    moves, example = ours(WITH_WRONG).moves, plain_example("OOOO", (*span, "B"), (*span, "B"))
+    gold, _ = prepare([example], read_actions(moves), WRONG, 0)
+    (costs,) = outside_costs(gold, numpy.array(span[:1]))
+    names = [moves.get_class_name(column) for column in numpy.flatnonzero(costs == 2)]
+    assert sorted(names) == expected
 
 
 # Parts of docs
