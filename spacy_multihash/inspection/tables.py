@@ -125,9 +125,9 @@ def inspect_tables(
 
         print(inspect_tables("training/model-best", "corpus/train.spacy"))
 
-    With a corpus, you see how its distinct values fill each table: the load factor (values times
-    hashes, divided by rows), and the values that share all their rows with another value. The page
-    draws both.
+    With a corpus, it also counts how the distinct values fill each table. The load factor is values
+    times hashes, divided by rows. Indistinguishable values share all their rows with another value.
+    The page draws both.
 
     nlp (Union[Language, str, Path]): The pipeline.
     data (Union[str, Path, Iterable[Doc], None]): The corpus: a file, a folder of shards, or docs.

@@ -183,7 +183,7 @@ class Recognizer:
         return Inputs(read, read.vectors(docs), *token_attributes(docs, self.attrs))
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401
-        """Find the entities of docs, without setting them.
+        """Predict the entities of docs, without setting them.
 
         Returns a `Prediction`.
 
