@@ -205,12 +205,16 @@ def command_of(
 
 
 def with_options(options: type) -> Callable[[F], F]:
-    """Give a command an option for each field of a dataclass, in the place of `**options`."""
+    """Give a command an option for each field of a dataclass, in the place of `**options`.
+
+    A parameter of the command itself takes the place of the option of the same name.
+    """
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
         own = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
-        parameters = [*own, *parameters_of(options)]
+        others = [each for each in parameters_of(options) if each.name not in signature.parameters]
+        parameters = [*own, *others]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 

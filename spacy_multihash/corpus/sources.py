@@ -3,7 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import ClassVar, Literal, Optional, Union
@@ -99,7 +99,7 @@ class Reading:
     format: Optional[Format] = None
     group: Optional[str] = None
     docs: Optional[str] = None
-    labels: Optional[Sequence[str]] = field(default=None, metadata={"option": False})
+    labels: Optional[Sequence[str]] = None
     token_column: Optional[int] = None
     tag_column: Optional[int] = None
     text_column: Optional[str] = None
