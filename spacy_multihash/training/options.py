@@ -74,7 +74,9 @@ class Options:
             raise ValueError(f"--config must be ner or batch_ner, got {self.config!r}.")
         for name, value in (("textcat", self.textcat), ("max-size", self.max_size)):
             if value and self.config != "ner":
-                raise ValueError(f"--{name} has no effect with --config {self.config}.")
+                raise ValueError(
+                    f"--{name} has no effect with --config {self.config}. Leave one of them out."
+                )
         if self.package is not None:
             package_name(self.package, self.lang, "package")
             if not (has_build() or has_wheel()):
