@@ -75,7 +75,7 @@ def quantize_exactly(
     of (Optional[numpy.ndarray]): What gets fewer bits, if not X itself.
     """
     try:
-        found = quantize(X if of is None else of, precision)
+        quantized = quantize(X if of is None else of, precision)
     except ValueError:  # numbers that float16 does not hold
         return None
-    return found if numpy.array_equal(dequantize(*found), X) else None
+    return quantized if numpy.array_equal(dequantize(*quantized), X) else None

@@ -137,10 +137,10 @@ class UniqueTokens:
 
 
 def as_rows(docs: Sequence[DocLike], attrs: Sequence[Column]) -> numpy.ndarray:
-    """Read the attributes of all tokens, (N, A) uint64 contiguous."""
+    """Read the attributes of all tokens, (N, A) uint64."""
     # A Doc gives (N,) instead of (N, 1) for a single attribute
     arrays = [doc.to_array([*attrs]).reshape((-1, len(attrs))) for doc in docs]
-    return numpy.ascontiguousarray(arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays))
+    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays)
 
 
 def find_unique(

@@ -194,6 +194,15 @@ def test_row_outside_the_table_is_refused(ops: Ops, row: int, dtype: str) -> Non
         model.predict(ops.asarray(numpy.array([[0, row]], dtype=dtype)))
 
 
+def test_table_of_fewer_rows_than_are_hashed_to_is_refused(ops: Ops) -> None:
+    model = multi_embed(hashed(), hashed()).initialize()
+    table = model.layers[0].layers[1]
+    table.set_param("E", table.get_param("E")[:5])
+    for is_train in (True, False):
+        with pytest.raises(IndexError, match="5 rows"):
+            model(ops.asarray(numpy.stack([SYMBOLS, SYMBOLS], axis=1)), is_train)
+
+
 def test_table_needs_a_number_of_rows_or_saved_weights() -> None:
     with pytest.raises(ValueError, match=r"number of rows \(nV\) is not set"):
         TableEmbed(3).initialize()
