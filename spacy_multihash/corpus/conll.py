@@ -567,7 +567,6 @@ def cut_records(records: Iterable[Record], size: int) -> Iterator[Record]:
 
 
 def _column(fields: Sequence[str], column: int) -> Optional[str]:
-    """Return a column, or None if the line has fewer."""
     try:
         return fields[column - 1 if column > 0 else column]
     except IndexError:

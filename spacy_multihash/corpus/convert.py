@@ -239,7 +239,6 @@ def _report(source: Source, written: int, nlp: Language, reading: Reading) -> Fi
 
 
 def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
-    """Read all files, or the list of texts."""
     if isinstance(paths, (str, Path)):
         paths = [paths]
     if not paths:

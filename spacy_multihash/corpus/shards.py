@@ -119,7 +119,6 @@ def _examples_of_shard(nlp: Language, path: Path) -> Iterator[Example]:
 
 
 def _make_doc(text: str, nlp: Language) -> Doc:
-    """Make the doc of a text. Raises ValueError if the text is too long."""
     if len(text) > nlp.max_length:
         raise ValueError(
             f"expected a text of at most {nlp.max_length:,} characters, got {len(text):,}. Cut "

@@ -488,7 +488,6 @@ def _accepted(texts: Sequence[AnnotatedText], account: Account) -> list[Annotate
 
 
 def _check_labels(path: Path, labels: Sequence[str], texts: int) -> None:
-    """Raise ValueError if labels of texts look like something else."""
     some = ", ".join(map(repr, labels[:3]))
     tags = [all(map(is_tag, label.split())) for label in labels]
     if labels and labels != ["O"] and all(tags):

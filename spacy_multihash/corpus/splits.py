@@ -83,7 +83,6 @@ def split_corpus(
 
 
 def _names_in(doc: Doc) -> list[str]:
-    """Return the entities of a doc, and their words."""
     return [text for ent in doc.ents for text in (f"{ent.text} ", *(token.text for token in ent))]
 
 

@@ -455,7 +455,6 @@ class CorpusStats(Result):
 
 
 def _warnings_of(name: str, split: SplitStats) -> Iterator[str]:
-    """Yield likely problems of a split."""
     if split.docstart:
         yield (
             f"Tokens {DOCSTART} in {name}: {split.docstart:,}. They separate documents and are "
@@ -692,7 +691,6 @@ def _count_file(
 
 @lru_cache(maxsize=1)
 def _blank(lang: str, code: Optional[Path]) -> Language:
-    """Make a blank pipeline, once in each process."""
     try:
         return spacy.blank(lang)
     except ImportError:
@@ -804,7 +802,6 @@ def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr
 
 
 def _count_values(words: Doc, attr: int, feature: Optional[Feature]) -> int:
-    """Count the distinct values of an attribute or feature."""
     values = numpy.unique(attr_ids(attr, [words])).tolist()
     if feature is None:
         return len(values)
@@ -813,7 +810,6 @@ def _count_values(words: Doc, attr: int, feature: Optional[Feature]) -> int:
 
 
 def _unknown(words: Doc, counts: Mapping[str, int]) -> Unknown:
-    """Count the words without a vector in the vocab, and their tokens."""
     vectors = words.vocab.vectors
     keys = words.to_array(vectors.attr)  # ORTH, unless the vectors have another key
     have = has_vectors(vectors, keys)

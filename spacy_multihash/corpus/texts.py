@@ -118,7 +118,6 @@ def _after(characters: str, text: str, at: int) -> int:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object. Raises ValueError for a key that it has twice."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -613,7 +612,6 @@ def _check_merged(
 
 
 def _labels_of_field(field_: str, name: str, separator: Optional[str]) -> dict[str, float]:
-    """Return the labels in a field of CSV. Raises ValueError."""
     column = f"the column {name!r}"
     if re.fullmatch(r"\[.*\]|\{.*\}", field_, re.DOTALL):
         raise ValueError(
