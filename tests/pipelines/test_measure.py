@@ -1,6 +1,7 @@
 """The speed, the load time and the memory of pipelines."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
@@ -25,11 +26,17 @@ def of_code(doc):
 """
 
 
-def test_speed_needs_tokens() -> None:
-    nlp = spacy.blank("en")
-    assert all(speed > 0 for speed in tokens_per_second([nlp, nlp], ["Anna met Bob"]))
+def test_speed_is_in_tokens_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    nlp, texts = spacy.blank("en"), ["Anna met Bob", "Rome fell today"]
+    assert all(speed > 0 for speed in tokens_per_second([nlp, nlp], texts))
     with pytest.raises(ValueError, match="no tokens"):
         tokens_per_second([nlp], [""])
+
+    def two_and_three_seconds(steps: dict[str, Any], *args: object, **settings: object) -> Any:
+        return {name: [seconds] * 3 for name, seconds in zip(steps, (2.0, 3.0), strict=True)}
+
+    monkeypatch.setattr("spacy_multihash.pipelines.measure.time_arms", two_and_three_seconds)
+    assert tokens_per_second([nlp, nlp], texts) == pytest.approx([3, 2])
 
 
 def test_slower_pipeline_is_measured_as_slower() -> None:
