@@ -140,12 +140,12 @@ def test_pipelines_predict_the_same_where_the_package_is_missing(tmp_path: Path)
         ]
     for name, found in zip(CONFIGS, alone.predict(*paths), strict=True):
         assert found == json.loads(json.dumps(expected[name])), name
-    assert effects.pop("probabilities") == [
+    assert {*effects.pop("probabilities")} == {
         ("components.ner", "state_dropout = 0.3"),
         ("components.ner", "spans_key = sc"),
         ("components.ner", "candidates_above = 0.2"),
         ("components.ner", "temperature = 1.7"),
-    ]
+    }
     assert not any(effects.values())
     assert load_config(tmp_path / "a beam" / "config.cfg")["components"]["ner"]["factory"] == (
         "beam_ner"
