@@ -32,11 +32,16 @@ def update(nlp: Language) -> Any:
     return nlp.update(examples_of(nlp))
 
 
+def score(nlp: Language) -> Any:
+    return pipe_of(nlp).score_spans(nlp.make_doc(TEXTS[0]))
+
+
 NOT_FINITE = '"tagger_ner": the scores of tags are not finite.* lower learn_rate'
 REFUSED: list[tuple[Callable[[Language], Any], str, tuple, str]] = [
     *((find, decoder, (w,), NOT_FINITE) for decoder in DECODERS for w in (NAN_E, INF_G, NAN_B)),
     (find, "crf", (NAN_T,), NOT_FINITE),
     (find, "crf", (INF_T,), NOT_FINITE),
+    (score, "greedy, of a crf", (INF_T,), NOT_FINITE),
     (find, "greedy", (LARGE_W, ("layernorm", "G", 3e38)), NOT_FINITE),
     *(
         (update, decoder, (w,), "E910.*'tagger_ner'")

@@ -94,6 +94,7 @@ def test_entities_that_are_there_are_sure_and_others_are_asked_for_given_them() 
     ner(doc)
     scores = scored(doc)
     assert scores.pop((1, 3, "B")) == scores.pop((3, 4, "NEW")) == 1.0
+    assert doc.spans["found"].attrs["expected"]["NEW"] == pytest.approx(0, abs=1e-6)
     assert scores and all(end <= 1 or start >= 4 for start, end, _ in scores)
     assert sum(value for (start, _, _), value in scores.items() if start == 4) <= 1
 
