@@ -94,7 +94,9 @@ def _moments(centred: Iterable[numpy.ndarray], count: int, mean: numpy.ndarray) 
     variances, axes = numpy.linalg.eigh(covariance)
     axes = axes[:, ::-1]
     largest = numpy.take_along_axis(axes, numpy.abs(axes).argmax(axis=0)[None], axis=0)
-    return Moments(count, mean, numpy.maximum(variances[::-1], 0), axes)
+    return Moments(
+        count, mean, numpy.maximum(variances[::-1], 0), axes * numpy.where(largest < 0, -1, 1)
+    )
 
 
 def _batches(number: int) -> Iterator[slice]:
