@@ -84,10 +84,10 @@ def test_shards_are_listed_by_name_and_hidden_ones_left_out(tmp_path: Path) -> N
     assert listed == ["a/10.txt.gz", "a/2.jsonl", "a.spacy", "b.txt"]
     assert others == {".TXT": 1, ".md": 2, "": 1, ".gz": 1}
     assert list_shards(tmp_path / "b.txt") == ([tmp_path / "b.txt"], {})
-    chosen, others = choose_shards(tmp_path)
-    assert chosen == [tmp_path / "a.spacy"] and len(others) == 3
-    assert "a/10.txt.gz" in not_counted(others) and "more" not in not_counted(others)
-    assert not_counted([*others, "x"]).endswith("b.txt, and 1 more")
+    chosen, left = choose_shards(tmp_path)
+    assert chosen == [tmp_path / "a.spacy"] and len(left) == 3
+    assert "a/10.txt.gz" in not_counted(left) and "more" not in not_counted(left)
+    assert not_counted([*left, "x"]).endswith("b.txt, and 1 more")
     (tmp_path / "a.spacy").unlink()
     assert [path.name for path in choose_shards(tmp_path)[0]] == ["10.txt.gz", "2.jsonl", "b.txt"]
 
