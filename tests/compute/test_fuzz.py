@@ -191,7 +191,8 @@ def test_hashed_columns(draw: Draw) -> None:
             ops.backprop_hash_embed(found, hashed, rows, d_vectors)
         assert_allclose(vectors, numpy.hstack(expected), atol=1e-4, err_msg=name)
         for gradient, twin in zip(found, gradients, strict=True):
-            assert_allclose(gradient, twin, atol=1e-3, rtol=1e-3, err_msg=name)
+            atol = 1e-4 * max(1.0, float(abs(twin).max(initial=0)))  # sums of many tokens
+            assert_allclose(gradient, twin, atol=atol, rtol=1e-3, err_msg=name)
 
 
 @fuzz
