@@ -221,12 +221,16 @@ def test_embeddings_are_the_same_for_many_tokens(kind: str) -> None:
     model: Model = nlp.get_pipe("tagger_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
     docs = [nlp.make_doc(f"{TEXT} number{i}" * (i % 4)) for i in range(200)]
     in_threads: list[Any] = []
+    entities: list[Any] = []
     for number in (1, 3):
         former = set_threads(number)
         in_threads.append(numpy.concatenate(model.predict(docs)))
+        found = nlp.pipe([doc.copy() for doc in docs], batch_size=1000)
+        entities.append([(ent.start, ent.end, ent.label) for doc in found for ent in doc.ents])
         set_threads(former)
     trained_on, _ = model.begin_update(docs)
     assert_array_equal(*in_threads)
+    assert entities[0] == entities[1] != []
     assert_allclose(numpy.concatenate(trained_on), in_threads[0], atol=1e-4)
 
 
