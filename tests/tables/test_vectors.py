@@ -124,6 +124,16 @@ def test_bad_input_is_refused_and_nothing_written(do: Any, message: str, folder:
     assert files(Path()) == before
 
 
+def test_words_and_pairs_without_a_vector_are_counted(folder: Path) -> None:
+    given = [*WORDS[:20], "unknown"]
+    assert prune("in", words=given).unknown == {"words": 1}
+    done = pca("in", "short", words=given)
+    assert done.unknown == {"words": 1} and "1 of the words given" in str(done)
+    pairs = [(word, word) for word in given]
+    assert align("in", "in.txt", "aligned", dictionary=pairs).unknown == {"pairs": 1}
+    assert pca("in", "all").unknown == {}
+
+
 @pytest.mark.parametrize("source", ["in", "in/vocab"])
 def test_force_replaces_a_table(source: str, folder: Path) -> None:
     prune(source)
