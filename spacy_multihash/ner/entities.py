@@ -1,7 +1,7 @@
 """Entities of docs: existing and new ones, constraints, and probabilities of any entities."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple, Union, cast
 
@@ -25,7 +25,7 @@ IOB_MISSING, IOB_INSIDE, IOB_OUTSIDE, IOB_BEGINS = 0, 1, 2, 3
 CONSTRAINING = [SENT_START, IS_SPACE, ENT_IOB]
 
 
-def lengths_of(docs: Sequence[Sized]) -> numpy.ndarray:
+def lengths_of(docs: Sequence[Doc]) -> numpy.ndarray:
     """Count the tokens of each doc, (B,) int64."""
     return numpy.array([*map(len, docs)], dtype="int64")
 
@@ -35,7 +35,8 @@ def token_attributes(
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Read A > 1 attributes of all tokens, (N, A) uint64, and the lengths of docs, (B,) int64."""
     arrays = [doc.to_array([*attrs]) for doc in docs]
-    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths_of(arrays)
+    lengths = numpy.array([*map(len, arrays)], dtype="int64")
+    return arrays[0] if len(arrays) == 1 else numpy.concatenate(arrays), lengths
 
 
 def constraints_of(attrs: numpy.ndarray, lengths: numpy.ndarray) -> Constraints:

@@ -192,7 +192,7 @@ class Recognizer:
         docs = [docs] if isinstance(docs, Doc) else list(docs)
         settings = self.settings
         warn_unheard(self.name, self._upstream, self.model, docs)
-        asks = settings.spans_key is not None or bool(getattr(settings, "threshold", 0))
+        asks = settings.spans_key is not None or settings.threshold > 0
         if not any(map(len, docs)):
             nothing = span_probabilities(docs, self.labels) if asks else None
             return Prediction(as_entities([]), self.labels, nothing)
@@ -243,7 +243,7 @@ class Recognizer:
             super().set_annotations(docs, prediction)  # type: ignore[misc]
             return
         entities, labels, probabilities = prediction
-        new, threshold = spans_of(docs, entities, labels), getattr(self, "threshold", 0)
+        new, threshold = spans_of(docs, entities, labels), self.settings.threshold
         for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):
             if probabilities is not None and threshold:
                 scores = probabilities.scores[i]

@@ -25,6 +25,7 @@ class SpanSettings:
     spans_key: Optional[str] = None
     candidates_above: Optional[float] = None
     temperature: float = 1.0
+    threshold = 0.0  # not a setting of all
 
     def check(self, component: Any) -> None:  # noqa: ANN401 (of either class)
         """Raise ValueError for values out of range, and candidates without a spans_key."""
