@@ -14,7 +14,7 @@ from spacy.util import load_config
 from thinc.api import Config
 
 from spacy_multihash import init_config
-from spacy_multihash.training.loop import train
+from spacy_multihash.training.loop import History, train
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.interrupted import Interrupted
 from tests.helpers.weights import all_weights
@@ -89,3 +89,7 @@ def test_loss_that_is_not_a_number_is_an_error_with_the_component(
     name = {"ner": "tagger_ner", "batch_ner": "ner", "spacy": "tok2vec"}.get(kind, kind)
     with pytest.raises(ValueError, match=f"(NaN|not finite).*{name}|{name}.*(NaN|not finite)"):
         train(config, tmp_path / "model")
+
+
+def test_best_is_the_last_of_equals() -> None:
+    assert History(400, [(0, 0.1), (200, 0.5), (300, 0.2), (400, 0.5)]).best == (400, 0.5)

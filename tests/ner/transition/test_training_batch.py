@@ -145,3 +145,11 @@ def test_what_has_gold_entities_is_spacys(
     assert has_gold(example, key) == moves.has_gold(example)
     (has_any,) = parts_with_gold(example, numpy.array([start]), numpy.array([end]), key)
     assert has_any == moves.has_gold(example, start, end)
+
+
+def test_part_that_ends_within_a_token_of_the_reference_stands_for_all_tokens() -> None:
+    reference = Doc(VOCAB, words=["a b", "c"], ents=["", "O"])
+    example = Example(Doc(VOCAB, words=["a", "b", "c"]), reference)
+    starts, ends = numpy.array([(0, 1), (0, 2)]).T
+    expected = [ours().moves.has_gold(example, start, end) for start, end in ((0, 1), (0, 2))]
+    assert parts_with_gold(example, starts, ends, None).tolist() == expected == [True, False]
