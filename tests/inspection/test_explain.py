@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from spacy.attrs import NORM, SHAPE
 from spacy.tokens import Doc
 
+from spacy_multihash.corpus.spans import Entity
 from spacy_multihash.inspection.effects import EVERYWHERE, IN_ENTITY, measure_effects
 from spacy_multihash.inspection.explain import (
     MAX_LOG_ODDS,
@@ -19,6 +20,7 @@ from spacy_multihash.inspection.explain import (
     explain_entity,
     log_odds,
 )
+from spacy_multihash.inspection.mistakes import Mistake
 from tests.helpers.corpora import make_docs
 
 NLP = spacy.blank("en")
@@ -97,6 +99,16 @@ def test_each_feature_counts_for_what_it_adds() -> None:
     (value,) = ask_sum([doc], [[KEY]])(1.0)
     assert found.probability == pytest.approx(value)
     assert sigmoid(found.log_odds) == pytest.approx(value)
+
+
+def test_strongest_reasons_are_named_and_coloured_most() -> None:
+    found = explanation(SUM)  # "and" speaks against the entity
+    assert found.strength(found.by_token[-1]) == pytest.approx(0.6) and found.by_token[-1] < 0
+    rome = Entity(2, 3, "GPE", "Rome")
+    missed = Mistake("missed", 0, rome, None, explanation=found)
+    spurious = Mistake("spurious", 0, None, rome, explanation=found)
+    assert missed.why == "Why not GPE? and NORM -2.8 · and SHAPE -1.4"
+    assert spurious.why.startswith("Why GPE? Rome NORM +2.1 · old NORM +1.4")
 
 
 def test_a_window_ends_with_the_doc_and_may_be_empty() -> None:
