@@ -54,6 +54,14 @@ def test_component_says_that_its_tok2vec_did_not_run(factory: str) -> None:
         list(other.pipe(["Anna met Bob"]))
 
 
+def test_component_with_a_beam_says_so_too() -> None:
+    nlp = listening("batch_ner")
+    nlp.get_pipe("listener").cfg["beam_width"] = 2  # type: ignore[attr-defined]
+    with nlp.select_pipes(disable=["tok2vec"]):
+        with pytest.warns(UserWarning, match='"listener" listens to a tok2vec'):
+            nlp("Anna met Bob")
+
+
 def test_component_with_a_tok2vec_of_its_own_says_nothing() -> None:
     nlp = listening("batch_ner")
     nlp.replace_listeners("tok2vec", "listener", ["model.tok2vec"])

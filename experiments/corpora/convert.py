@@ -93,7 +93,9 @@ class SplitSummary:
 
 def read_records(path: Path, spec: DatasetSpec) -> list[Record]:
     """List the documents of a file of a data set, with their tags as published."""
-    return read_conll(Account(path), Layout(), documents=spec.documents, exact=True)
+    return read_conll(
+        Account(path, keeps_errors=True), Layout(), documents=spec.documents, exact=True
+    )
 
 
 def is_unprintable(word: str) -> bool:

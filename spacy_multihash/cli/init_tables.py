@@ -8,6 +8,14 @@ init_tables_cli = command_of(
     "Cannot make the tables",
     "config output",
     written={"output": "the tables"},
-    settings={"workers": {"min": 1}},
+    settings={
+        "config": {"exists": True, "dir_okay": False},
+        "shards": {"exists": True},
+        "workers": {"min": 1},
+        "component": {
+            "help": "Component with a MultiEmbed. Repeat the option for several. Default: from "
+            "[initialize.before_init], or tok2vec"
+        },
+    },
     needs={"workers": ["shards"], "dask": ["shards"]},
 )

@@ -11,11 +11,16 @@ HELP = """Align, merge, shorten and prune static vectors.
 
 Tables are packages, folders of pipelines or vocabs, and vectors as text.
 """
+_FILE = {"exists": True, "dir_okay": False}
 COMMANDS: dict[str, tuple[Callable, str, Settings]] = {
-    "align": (align_vectors, "source target output", {}),
+    "align": (align_vectors, "source target output", {"dictionary": _FILE}),
     "merge": (merge_vectors, "sources output", {"width": {"min": 1}}),
-    "pca": (reduce_vectors, "source output", {"width": {"min": 1}, "drop_top": {"min": 0}}),
-    "prune": (prune_vectors, "source output", {"first": {"min": 0}}),
+    "pca": (
+        reduce_vectors,
+        "source output",
+        {"width": {"min": 1}, "drop_top": {"min": 0}, "words": {"exists": True}},
+    ),
+    "prune": (prune_vectors, "source output", {"first": {"min": 0}, "words": {"exists": True}}),
 }
 
 vectors_cli = typer.Typer(
@@ -24,6 +29,7 @@ vectors_cli = typer.Typer(
 # The tables, what is written, and its language are the same in all.
 _SHARED = {name: {"help": text} for name, text in describe(align_vectors)[1].items()}
 for name, (function, arguments, settings) in COMMANDS.items():
-    title, written = f"Cannot {name} the vectors", {"output": "the vectors"}
+    verb = function.__name__.removesuffix("_vectors")
+    title, written = f"Cannot {verb} the vectors", {"output": "the vectors"}
     made = command_of(function, title, arguments, written=written, settings={**_SHARED, **settings})
     vectors_cli.command(name)(made)

@@ -31,7 +31,8 @@ class GpuOps(ArrayOps, CupyOps):
         settings = [hashing.nV, hashing.num_hashes.view("uint32"), hashing.seeds.ravel()]
         settings = xp.asarray(numpy.concatenate(settings))  # copied once
         of_columns = settings[:A], settings[A : 2 * A], settings[2 * A :]
-        arrays = xp.ascontiguousarray(ids), _addresses(xp, tables), *of_columns
+        ids = xp.ascontiguousarray(ids, dtype="uint64")
+        arrays = ids, _addresses(xp, tables), *of_columns
         _launch("hash_embed", (U, A), *arrays, A, W, rows, vectors)
         return vectors, rows
 

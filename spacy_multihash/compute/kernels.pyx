@@ -907,6 +907,7 @@ def back_to_weights(
     if l.G is not NULL:
         normalized = floats(where, "Xhat", Xhat, M, l.nO)
         gain, shift = floats_out(where, "dG", dG, l.nO), floats_out(where, "dbeta", dbeta, l.nO)
+    check_largest(where, pieces, M * l.nO, &l)
     if M == 0 or first == last:
         return
     with nogil:

@@ -520,7 +520,7 @@ def read_csv(
     known = {clean(row.fields[label_at]) for row in rows[1:] if len(row.fields) > label_at}
     unread = [name for name in header if name not in columns and is_suspect(name)]
     for of_row, fields in rows[1:]:
-        # a header may be that of a file that was joined to another
+        # A file that was joined to another has its header in the middle.
         is_header = _column_names(fields) == header
         if is_header or not any(map(str.strip, fields)):
             account.mark("header" if is_header else "blank", of_row.start, of_row.stop - 1)

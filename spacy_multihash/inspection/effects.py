@@ -162,9 +162,10 @@ def measure_effects(explained: Explained, examples: Iterable[tuple[Doc, Sequence
     for label in sorted(falls, key=lambda label: (label or "all", label or "")):
         of_label = numpy.array([of_entity[number] for of_entity in falls[label]]).T  # (2 * A, E)
         for (feature, where), values in zip(columns, of_label, strict=True):
-            error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else None
+            many = len(values) > 1
+            error = float(values.std(ddof=1) / len(values) ** 0.5) if many else None
             mean, size = float(values.mean()), len(values)
-            effects.append(Effect(label, feature, where, mean, error and float(error), size))
+            effects.append(Effect(label, feature, where, mean, error, size))
     return Effects(effects, factor=FACTORS[number], is_exact=is_exact)
 
 

@@ -79,16 +79,12 @@ class Errors(Result):
         """The counts of mistakes by label and kind, and the labels that are confused."""
         labels = sorted({label for pair in self.confusion for label in pair if label is not None})
         counts = Counter((mistake.entity.label, mistake.kind) for mistake in self.mistakes)
-        numbers = {
-            label: [
-                self.confusion.get((label, label), 0) - counts[label, "cut"],
-                *(counts[label, kind] for kind in KINDS),
-            ]
-            for label in labels
-        }
+        rows = []
+        for label in labels:
+            right = self.confusion.get((label, label), 0) - counts[label, "cut"]
+            rows.append((label, f"{right:,}", *(f"{counts[label, kind]:,}" for kind in KINDS)))
         kinds = Counter(mistake.kind for mistake in self.mistakes)
-        numbers["all"] = [self.right, *(kinds[kind] for kind in KINDS)]
-        rows = [(label, *(f"{number:,}" for number in of)) for label, of in numbers.items()]
+        rows.append(("all", f"{self.right:,}", *(f"{kinds[kind]:,}" for kind in KINDS)))
         header = ("", "right", "other label", "other boundaries", "both", "spurious", "missed")
         yield Table("Counts", header, rows)
         if self.confusion:

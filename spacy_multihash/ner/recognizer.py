@@ -127,7 +127,7 @@ class Scored(Protocol):
     def spans(
         self, docs: list[Doc], entities: Entities, temperature: float, above: Optional[float]
     ) -> SpanProbabilities:
-        """Compute the probabilities of the predicted entities, and of candidates above one."""
+        """Compute the probabilities of the predicted entities, and of candidates."""
 
 
 class Recognizer:

@@ -167,10 +167,11 @@ def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
     """
     if isinstance(value, bytes):
         try:
-            value = _read(value)
+            content = _read(value)
         except ValueError:
-            value = [numpy.frombuffer(value, dtype) for dtype in ("<u8", ">u8")]
-    if isinstance(value, str):
+            content = [numpy.frombuffer(value, dtype) for dtype in ("<u8", ">u8")]
+        yield from _ids(content)
+    elif isinstance(value, str):
         yield get_string_id(value)
         with suppress(ValueError):  # a file within a file
             yield from _ids(srsly.json_loads(value) if value[:1] in ("{", "[") else [])

@@ -170,11 +170,13 @@ def embed_settings(node: Model) -> Optional[dict[str, Any]]:
     if not hashes or len(attrs) != len(hashes):
         return None
     settings: dict[str, Any] = {
-        "width": hashes[0].get_dim("nO"),
+        "width": hashes[0].maybe_get_dim("nO"),
         "attrs": attrs,
-        "rows": [table.get_dim("nV") for table in hashes],
+        "rows": [table.maybe_get_dim("nV") for table in hashes],
         "include_static_vectors": bool(find_nodes(node, STATIC_VECTORS)),
     }
+    if None in (settings["width"], *settings["rows"]):
+        return None
     return settings if is_built_like(MultiHashEmbed(**settings), node) else None
 
 
@@ -184,11 +186,13 @@ def encoder_settings(node: Model) -> Optional[dict[str, Any]]:
     if not (maxouts and windows):
         return None
     settings: dict[str, Any] = {
-        "width": maxouts[0].get_dim("nO"),
+        "width": maxouts[0].maybe_get_dim("nO"),
         "window_size": int(windows[0].attrs["window_size"]),
-        "maxout_pieces": maxouts[0].get_dim("nP"),
+        "maxout_pieces": maxouts[0].maybe_get_dim("nP"),
         "depth": len(maxouts),
     }
+    if None in settings.values():
+        return None
     return settings if is_built_like(MaxoutWindowEncoder(**settings), node) else None
 
 

@@ -19,8 +19,12 @@ class ItemError(ValueError):
 
     def __init__(self, name: str, reason: str) -> None:
         """Keep the last error as the reason."""
-        super().__init__(f"{name} failed: {reason}")
-        self.reason = reason
+        super().__init__(name, reason)  # which is how an error is pickled
+        self.name, self.reason = name, reason
+
+    def __str__(self) -> str:
+        """Say what failed, and why."""
+        return f"{self.name} failed: {self.reason}"
 
 
 class Workers:

@@ -71,9 +71,9 @@ def init_tables(
         print(init_tables("my.cfg", Path("my.tables"), overrides={"paths.train": "train.spacy"}))
 
     The tables are counted from the training corpus of the config. Settings of the config can be
-    overridden, such as paths.train. To count a large corpus in
-    pieces, give a folder of shards, and workers to count several shards at a time. The tables are
-    the same: rare values are left out after all shards are counted.
+    overridden, for example by --paths.train corpus/part1.spacy. To count a large corpus in pieces,
+    give --shards, a folder, and --workers or --dask to count several shards at a time. The tables
+    are the same: rare values are left out after all shards are counted.
 
     config (Union[str, Path]): Config with a MultiEmbed.
     output (Optional[Path]): File of tables to write. Give it as path of

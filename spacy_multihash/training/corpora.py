@@ -47,7 +47,8 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
     """
     group: Any = options.group if name == "train" else None
     if isinstance(given, (str, Path)):
-        path, name = Path(given), str(given)
+        path = Path(given)
+        name = str(path)
         if not path.exists():
             raise FileNotFoundError(f"There is no corpus at {path}. Check the path.")
         if path.suffix != ".spacy" and not (path.is_dir() and any(path.glob("**/*.spacy"))):

@@ -201,7 +201,7 @@ def choose_rows(
     Each value of a feature has a row, as far as there's room.
 
     tokens (int): The tokens of the training corpus.
-    symbols (Mapping[str, int]): The different values of each feature of `settings_for` them.
+    symbols (Mapping[str, int]): The number of different values of each feature.
     max_size (int): The most parameters of all tables.
     width (int): The parameters of a row.
 

@@ -420,10 +420,11 @@ def test_unknown_kinds_of_actions_and_lengths_of_docs_are_refused() -> None:
             call("parse", {**parser(), "lengths": numpy.array(lengths)})
 
 
-def test_largest_pieces_that_are_none_are_refused() -> None:
-    arguments = cases()["back_to_input"]
+@pytest.mark.parametrize("name", ["back_to_input", "back_to_weights"])
+def test_largest_pieces_that_are_none_are_refused(name: str) -> None:
+    arguments = cases()[name]
     with pytest.raises(IndexError, match="which"):
-        call("back_to_input", {**arguments, "which": arguments["which"] + numpy.uint8(3)})
+        call(name, {**arguments, "which": arguments["which"] + numpy.uint8(3)})
 
 
 def test_read_only_arrays_are_read_and_never_written() -> None:

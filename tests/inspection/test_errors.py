@@ -117,6 +117,11 @@ def test_mistakes_of_a_pipeline_without_probabilities() -> None:
     assert {"gold": "GPE", "predicted": "ORG", "count": 1} in found.to_json()["confusion"]
 
 
+def test_a_label_named_all_has_its_own_counts() -> None:
+    found = errors(ruled(all="Bob", GPE="Rome"), small_corpus())
+    assert [row[0] for row in [*found.tables()][0].rows].count("all") == 2
+
+
 def test_sentences_end_the_context_and_long_ones_are_cut() -> None:
     doc = NLP("It rains. Anna slept. We left." + " More" * 200 + " Bob")
     for token in doc:

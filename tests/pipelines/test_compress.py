@@ -288,7 +288,8 @@ def test_hashes_are_found_with_and_without_a_sign(tmp_path: Path) -> None:
     for dtype in ("<i8", ">i8", "<u8", ">u8"):
         array = signed.astype("uint64").astype(dtype)
         within: Any = {"ids": [array.tobytes()], "none": b""}  # bytes within a message
-        for message in ({"ids": array}, within):
+        packed_twice = srsly.msgpack_dumps(srsly.msgpack_dumps(within))
+        for message in ({"ids": array}, within, {"packed": packed_twice}):
             srsly.write_msgpack(tmp_path / "list", message)
             assert {*ids} <= needed_ids(tmp_path, [])  # type: ignore[operator]
 

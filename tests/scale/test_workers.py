@@ -1,6 +1,7 @@
 """Items in this process, and on two workers of Dask."""
 
 import os
+import pickle
 import re
 import sys
 import time
@@ -63,6 +64,11 @@ def test_results_are_merged_few_times(count: int) -> None:
 def test_item_that_fails_is_named_with_its_error(workers: Workers) -> None:
     with pytest.raises(ItemError, match="^item 1 failed: .*ValueError: -3 is negative"):
         list(workers.imap(halve, [1, -3, 2], names=named(3)))
+
+
+def test_error_of_an_item_goes_from_process_to_process() -> None:
+    error = pickle.loads(pickle.dumps(ItemError("item 1", "it is negative")))
+    assert str(error) == "item 1 failed: it is negative"
 
 
 def test_other_items_go_on_where_one_fails(workers: Workers) -> None:

@@ -113,7 +113,7 @@ class ScoredTags(NamedTuple):
     def spans(
         self, docs: list[Doc], entities: Entities, temperature: float, above: Optional[float]
     ) -> SpanProbabilities:
-        """Compute the probabilities of the predicted entities, and of candidates above one."""
+        """Compute the probabilities of the predicted entities, and of candidates."""
         sums, present = self.sums(temperature), present_entities(docs, self.labels)
         listed = [(entities, entity_marginals(sums, entities))]
         if len(present.starts):  # their probabilities ignore that they were given
@@ -233,7 +233,9 @@ class EntityTagger(Recognizer, TrainablePipe):
         validate_get_examples(get_examples, "EntityTagger.initialize")
         check_lexeme_norms(self.vocab, "tagger_ner")
         given = gold_labels(get_examples()) if labels is None else labels
-        if isinstance(given, (str, Mapping)) or not all(isinstance(x, str) for x in given):
+        is_list = not isinstance(given, (str, Mapping))
+        given = list(given)
+        if not is_list or not all(isinstance(label, str) for label in given):
             expected = "a list of strings, as spacy init labels saves those of tagger_ner"
             advice = "Give the labels in a list."
             raise setting_error(f'Component "{self.name}"', "labels", expected, labels, advice)

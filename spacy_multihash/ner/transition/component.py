@@ -20,7 +20,15 @@ from ...compute.array_ops import ArrayOps
 from ...compute.ops import operations
 from ...compute.plans import Plan, Reading
 from ..entities import KeysOfDocs, SpanScores
-from ..recognizer import Inputs, Recognizer, are_finite, check_loss, locked, not_finite
+from ..recognizer import (
+    Inputs,
+    Recognizer,
+    are_finite,
+    check_loss,
+    locked,
+    not_finite,
+    warn_unheard,
+)
 from ..settings import BatchSettings
 from .probabilities import ScoredStates
 from .rules import ATTRS, Actions, read_actions, rules_of
@@ -123,7 +131,9 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
         if self.cfg["beam_width"] == 1:
             return super().predict(docs)
         if self.spans_key is not None:
-            raise self._has_beam(f'spans_key = "{self.spans_key}"')
+            raise self._has_beam(f'spans_key = "{self.spans_key}"', ", or set spans_key = null")
+        docs = [docs] if isinstance(docs, Doc) else list(docs)
+        warn_unheard(self.name, self._upstream, self.model, docs)
         with self.label_lock:  # spaCy's code reads the labels again and again
             self._keep_labels()
             return EntityRecognizer.predict(self, docs)
@@ -230,11 +240,11 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
         with self.label_lock:
             return tuple(sorted(self._actions().labels))
 
-    def _has_beam(self, asked: str) -> ValueError:
-        width = self.cfg["beam_width"]
+    def _has_beam(self, asked: str, other: str = "") -> ValueError:
         return ValueError(
-            f'Component "{self.name}": {asked} has no effect with beam_width = {width}, as beams '
-            f"have no exact probabilities. Set nlp.get_pipe(\"{self.name}\").cfg['beam_width'] = 1"
+            f'Component "{self.name}": {asked} needs beam_width = 1, got '
+            f"{self.cfg['beam_width']}: beams have no exact probabilities. Set "
+            f"nlp.get_pipe(\"{self.name}\").cfg['beam_width'] = 1{other}."
         )
 
     def _score(self, docs: list[Doc], inputs: Inputs, *, probable: bool) -> ScoredStates:

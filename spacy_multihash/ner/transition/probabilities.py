@@ -52,7 +52,7 @@ class ScoredStates(Batch):
     def spans(
         self, docs: list[Doc], entities: Entities, temperature: float, above: Optional[float]
     ) -> SpanProbabilities:
-        """Compute the probabilities of the predicted entities, and of candidates above one."""
+        """Compute the probabilities of the predicted entities, and of candidates."""
         lattice = build_lattice(self, entities, temperature, above)
         listed = [(entities, lattice.probabilities)]
         listed.append((lattice.candidates, lattice.candidate_probabilities))

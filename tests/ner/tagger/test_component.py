@@ -476,6 +476,12 @@ def with_labels(nlp: Language, labels: Any) -> None:
     pipe_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
 
 
+def test_labels_may_come_one_by_one() -> None:
+    nlp = blank()
+    with_labels(nlp, iter(["PER", "GPE"]))
+    assert pipe_of(nlp).labels == ("PER", "GPE")
+
+
 LABELS_REFUSED = "labels must be a list of strings, as spacy init labels"
 NO_TOK2VEC = r"must be a tok2vec, .* got the encoder '{}.* as its `encode`"
 MISH = {"@architectures": "spacy.MishWindowEncoder.v2", "width": 8, "window_size": 1, "depth": 1}

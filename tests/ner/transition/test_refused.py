@@ -66,7 +66,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: ask("score_spans", beam_width=4), r"cfg\[.beam_width.\] = 1"),
     (
         lambda: ask("predict", beam_width=4, spans_key="found"),
-        'spans_key = "found" has no effect with beam_width = 4',
+        'spans_key = "found" needs beam_width = 1, got 4',
     ),
     (lambda: ask("predict", spoil=NAN_W, spans_key="found"), NOT_FINITE),
     (lambda: ask("predict", spoil=INF_PAD, spans_key="found"), NOT_FINITE),
