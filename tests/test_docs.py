@@ -19,7 +19,6 @@ from spacy_multihash.common.registered import SET_ATTR
 from tests.helpers.corpora import SENTENCES, make_docs, write_corpus
 from tests.helpers.pages import blocks, is_excerpt, run, run_page, write_formats
 from tests.helpers.paths import ROOT
-from tests.helpers.pipelines import weighted_pipeline
 
 PAGES = {
     "README": ROOT / "README.md",
@@ -27,18 +26,19 @@ PAGES = {
 }
 REFERENCE = runpy.run_path(str(ROOT / "docs" / "site" / "reference.py"))
 FILES = [*PAGES.values(), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-# Pages that go on in the folder of another one.
-AFTER = dict.fromkeys(("find-mistakes", "estimate"), "first-model")
+# Pages that go on with what another page has written.
+AFTER = dict.fromkeys(
+    ("find-mistakes", "estimate", "features", "large-corpora", "probabilities"), "first-model"
+)
 # A pipeline in the place of a package, and what else takes too long or needs other machines.
 STAND_IN = "english"
 SIZES = {"train": 100, "dev": 30, "test": 30}
 CHANGES = [
     (r"\ben_core_web_md\b", STAND_IN),
     (r" --workers 8| --dask tcp\S+|, workers=8| --gpu-id 0", ""),
-    (r"apply /data/model /data/corpus /data/annotated", "apply training/model-best corpus again"),
+    (r"apply /data/model /data/corpus /data/annotated", "apply first/model corpus again"),
     (r"--width 300", "--width 5"),
     (r"--report gain.html", "--report gain.html --seconds 0"),
-    (r"importance training/model-best .*", "importance weighted --data corpus/train.spacy"),
     (r"    spacy.load\(.*\n", ""),
 ]
 
@@ -81,7 +81,6 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ner.add_label("GPE")
     nlp.initialize()
     nlp.to_disk(folder / STAND_IN)
-    weighted_pipeline().to_disk(folder / "weighted")
     for name in ("first-model", "your-data"):
         write_formats(PAGES[name].read_text("utf8"), folder)
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -102,10 +101,9 @@ def folder_of(
 
     def folder(name: str, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name not in folders:
-            before = AFTER.get(name)
-            path = folder(before, monkeypatch) if before else tmp_path_factory.mktemp("page") / "x"
-            if not before:
-                shutil.copytree(ground, path, symlinks=True)
+            before = folder(AFTER[name], monkeypatch) if name in AFTER else ground
+            path = tmp_path_factory.mktemp("page") / "x"
+            shutil.copytree(before, path, symlinks=True)
             monkeypatch.chdir(path)
             for corpus in ("sample", "topics"):
                 monkeypatch.setattr(f"experiments.corpora.{corpus}.SIZES", SIZES)

@@ -50,13 +50,6 @@ NAME = typer.Option(
 PAGE = typer.Option(None, help="HTML page to write")
 FORCE_PAGE = typer.Option(False, "--force", "-f", help="Replace the page if it exists")
 AS_JSON = typer.Option(False, "--json", help="Print JSON instead of tables")
-WORKERS = typer.Option(
-    None,
-    "--workers",
-    min=1,
-    help="Number of processes, with a thread each. Default: 1. For more, pip install distributed",
-)
-DASK = typer.Option(None, "--dask", help="Address of a Dask scheduler, to use its workers")
 
 
 class Messages(Printer):
@@ -189,18 +182,18 @@ def command_of(
         if "model" in given:
             given["nlp"] = given.pop("model")
         done = function(**{name: value for name, value in given.items() if name in taken})
-        outputs = {what: paths[name] for name, what in written.items() if paths[name] is not None}
+        outputs = {title: paths[name] for name, title in written.items() if paths[name]}
         if not any(standard_stream(path) is not None for path in outputs.values()):
             show(done, as_json=as_json, page=output)
-            for what, path in outputs.items():
-                wrote(what, path, as_json=as_json)
+            for title, path in outputs.items():
+                wrote(title, path, as_json=as_json)
         if getattr(done, "failed", None):
             sys.exit(1)
 
     context = _parameter("ctx", inspect.Parameter.empty, typer.Context)
-    signature = inspect.Signature(sorted([context, *shown], key=lambda each: each.kind))
+    signature = inspect.Signature(sorted([context, *shown], key=lambda parameter: parameter.kind))
     run.__signature__, run.__doc__ = signature, text  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+    run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
     return command(title, needs=needs)(run)
 
 
@@ -212,8 +205,8 @@ def with_options(options: type) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
-        own = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
-        others = [each for each in parameters_of(options) if each.name not in signature.parameters]
+        own = [p for p in signature.parameters.values() if p.kind != p.VAR_KEYWORD]
+        others = [p for p in parameters_of(options) if p.name not in signature.parameters]
         parameters = [*own, *others]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
@@ -264,19 +257,19 @@ def _type_of(hint: Any) -> Any:  # noqa: ANN401
 
 
 def describe(described: Callable) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says before its arguments, without the example, and of each one.
+    """Return what a docstring says before its arguments, without the example, and of each argument.
 
     "None: the default" becomes "Default: the default", and `output` the name of the argument.
     """
-    one = "|".join(inspect.signature(described).parameters)
-    pattern = rf"^((?:(?:{one}), )*(?:{one}))(?: \([^\n]+\))?: "
+    name = "|".join(inspect.signature(described).parameters)
+    pattern = rf"^((?:(?:{name}), )*(?:{name}))(?: \([^\n]+\))?: "
     before, *entries = re.split(pattern, inspect.getdoc(described) or "", flags=re.M)
     about = dict[str, str]()
     for names, entry in zip(entries[::2], entries[1::2], strict=True):
         text = " ".join(entry.partition("\n\n")[0].split()).rstrip(".")
         about |= dict.fromkeys(names.split(", "), text.replace("None: ", "Default: "))
-    paragraphs = [each for each in before.strip().split("\n\n") if not each.startswith("    ")]
-    clean = partial(re.sub, f"`({one})`", lambda match: match[1].upper())
+    paragraphs = [text for text in before.strip().split("\n\n") if not text.startswith("    ")]
+    clean = partial(re.sub, f"`({name})`", lambda match: match[1].upper())
     return clean("\n\n".join(paragraphs)), {name: clean(text) for name, text in about.items()}
 
 

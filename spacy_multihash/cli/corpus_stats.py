@@ -14,9 +14,7 @@ from ..scale.pool import open_workers
 from ._util import (
     AS_JSON,
     CODE,
-    DASK,
     PROGRESS,
-    WORKERS,
     command,
     show,
     wrote,
@@ -54,8 +52,16 @@ def corpus_stats_cli(
     match_label: bool = typer.Option(
         False, "--match-label", help="An entity with another label than in TRAIN is unseen"
     ),
-    workers: Optional[int] = WORKERS,
-    dask: Optional[str] = DASK,
+    workers: Optional[int] = typer.Option(
+        None,
+        "--workers",
+        min=1,
+        help="Number of processes, with a thread each. Default: 1. For more, pip install "
+        "distributed",
+    ),
+    dask: Optional[str] = typer.Option(
+        None, "--dask", help="Address of a Dask scheduler, to use its workers"
+    ),
     output: Optional[Path] = typer.Option(None, help="JSON file to write the statistics to"),
     force: bool = typer.Option(
         False, "--force", "-f", help="Replace the file of --output if it exists"

@@ -76,13 +76,11 @@ def load_command(name: str) -> Any:  # noqa: ANN401 (click's Command)
         cli.command(name, context_settings=settings)(function)
     command = get_command(cli)
     command.name = name
-    for each, path in (
-        (command, name),
-        *((part, f"{name} {part.name}") for part in getattr(command, "commands", {}).values()),
-    ):
-        each.epilog = f"DOCS: {PAGE}#multihash-{path.replace(' ', '-')}"
+    subcommands = getattr(command, "commands", {}).values()
+    for shown, path in ((command, name), *((sub, f"{name} {sub.name}") for sub in subcommands)):
+        shown.epilog = f"DOCS: {PAGE}#multihash-{path.replace(' ', '-')}"
         if example := EXAMPLES.get(path):
-            each.epilog = f"\b\nFor example: {PROGRAM} {path} {example}\n\n{each.epilog}"
+            shown.epilog = f"\b\nFor example: {PROGRAM} {path} {example}\n\n{shown.epilog}"
     return command
 
 

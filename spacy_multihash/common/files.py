@@ -286,12 +286,12 @@ def check_npy(file_: BinaryIO, size: int) -> numpy.dtype:
         else numpy.lib.format.read_array_header_2_0
     )
     shape, _, dtype = read_header(file_)
-    expected, found = dtype.itemsize, size - file_.tell()
+    expected, actual = dtype.itemsize, size - file_.tell()
     for length in shape:  # Python's integers don't overflow
         expected *= length
-    if dtype.hasobject or min(shape, default=0) < 0 or expected != found:
+    if dtype.hasobject or min(shape, default=0) < 0 or expected != actual:
         raise ValueError(
-            f"its header promises an array {shape} of {dtype}, {expected:,} bytes, but {found:,} "
+            f"its header promises an array {shape} of {dtype}, {expected:,} bytes, but {actual:,} "
             "follow"
         )
     file_.seek(0)

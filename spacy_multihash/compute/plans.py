@@ -45,7 +45,7 @@ class Reading:
 READING = Reading()
 
 
-class _Kept(NamedTuple):
+class _Made(NamedTuple):
     model: Model
     ops: ArrayOps
     reading: Any
@@ -60,7 +60,7 @@ class Plan:
 
     def __init__(self) -> None:
         """Keep nothing yet."""
-        self._kept: Optional[_Kept] = None
+        self._last: Optional[_Made] = None
 
     def __reduce__(self) -> tuple[type, tuple]:
         """Copy and pickle as a new plan."""
@@ -74,12 +74,12 @@ class Plan:
         make (Callable): Takes the operations, a reading and the model. It must read everything that
             may change through the reading.
         """
-        kept = self._kept
-        if kept and kept.model is model and kept.ops is ops and kept.reading.is_current():
-            return kept.made
+        last = self._last
+        if last and last.model is model and last.ops is ops and last.reading.is_current():
+            return last.made
         if not ops.is_compiled:
             return make(ops, READING, model)
         reading = kernels.Reading()
         made = make(ops, reading, model)
-        self._kept = _Kept(model, ops, reading, made)
+        self._last = _Made(model, ops, reading, made)
         return made

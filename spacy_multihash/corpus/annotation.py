@@ -49,7 +49,7 @@ def _is_entity(value: Any) -> bool:  # noqa: ANN401 (any JSON)
     if isinstance(value, dict):
         return bool({"start", "start_offset", "token_start"} & value.keys())
     is_list = isinstance(value, list) and len(value) == 3
-    return is_list and [type(each) for each in value] == [int, int, str]
+    return is_list and [*map(type, value)] == [int, int, str]
 
 
 @lru_cache(maxsize=4096)

@@ -80,7 +80,7 @@ class Change:
         reason = why_not_swapped(pipe.model, swaps)
         if reason:
             raise ValueError(reason)
-        if swaps or config != new_config:
+        if swaps or config.get("model") != new_config.get("model"):
             try:
                 old, new = (registry.resolve({"m": c["model"]})["m"] for c in (config, new_config))
             except Exception as error:  # third-party code may raise anything

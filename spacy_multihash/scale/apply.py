@@ -282,12 +282,12 @@ def _check_output(output: Path, manifest: dict[str, str], *, force: bool) -> lis
             raise ValueError("it wasn't written by apply: it has other keys")
         suffix = SUFFIXES[former["format"]]
     if force:
-        files = [each for end in (suffix, f"{suffix}{ERRORS}") for each in output.rglob(f"*{end}")]
+        files = [path for end in (suffix, f"{suffix}{ERRORS}") for path in output.rglob(f"*{end}")]
         # Hidden files and folders are half written, or belong to other programs.
         return [
-            each
-            for each in files
-            if not any(part.startswith(".") for part in each.relative_to(output).parts)
+            path
+            for path in files
+            if not any(part.startswith(".") for part in path.relative_to(output).parts)
         ]
     changed = [name for name, value in manifest.items() if former[name] != value]
     if changed:

@@ -100,8 +100,15 @@ def train(config: Config, model: Path, progress: Progress = no_progress) -> Hist
     return history
 
 
-_OF_LOOP = ("dropout", "accumulate_gradient", "patience", "max_steps", "eval_frequency")
-_OF_LOOP += ("annotating_components", "before_update")  # type: ignore[assignment]
+_OF_LOOP = (
+    "dropout",
+    "accumulate_gradient",
+    "patience",
+    "max_steps",
+    "eval_frequency",
+    "annotating_components",
+    "before_update",
+)
 
 
 def check_losses(losses: dict[str, float], step: Optional[int] = None) -> None:

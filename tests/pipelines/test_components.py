@@ -9,7 +9,6 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.pipeline import AttributeRuler, DependencyParser, EntityRecognizer
-from spacy.tokens import Doc
 from thinc.api import Maxout, Model, NumpyOps, chain, noop, with_array
 
 from spacy_multihash import (
@@ -271,19 +270,6 @@ def build_parser(width: int) -> Model:
     return spacy.registry.resolve({"parser": parser})["parser"]
 
 
-class OwnComponent:
-    def __init__(self, model: Model) -> None:
-        self.model = model
-
-    def __call__(self, doc: Doc) -> Doc:
-        return doc
-
-
-@Language.factory("spacy_multihash_tests_own_component")
-def make_own_component(nlp: Language, name: str, model: Model) -> OwnComponent:
-    return OwnComponent(model)
-
-
 @spacy.registry.architectures("spacy_multihash_tests.Unsized.v1")
 def build_unsized(tok2vec: Model) -> Model:
     return chain(with_array(Maxout()), tok2vec)
@@ -329,9 +315,10 @@ def test_component_is_left_with_the_reason(
 
 
 def test_layers_beside_one_without_sizes_are_replaced() -> None:
-    model = {"@architectures": "spacy_multihash_tests.Unsized.v1", "tok2vec": CNN}
-    nlp = make({"it": {"factory": "spacy_multihash_tests_own_component", "model": model}})
-    assert [each.path for each in accelerate(nlp).replaced] == ["model.tok2vec"]
+    nlp = make(
+        {"it": tagger({"@architectures": "spacy_multihash_tests.Unsized.v1", "tok2vec": CNN})}
+    )
+    assert [section.path for section in accelerate(nlp).replaced] == ["model.tok2vec.tok2vec"]
 
 
 def other_upper(model: Model) -> None:
