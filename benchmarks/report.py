@@ -26,6 +26,13 @@ PAGE = ROOT / "docs" / "performance.md"
 FIGURE = ROOT / "docs" / "figures" / "growth.svg"
 BARS = ROOT / "docs" / "figures" / "speedups.svg"
 STYLE = ROOT / "docs" / "figures.mplstyle"
+DETAILS = RESULTS / "README.md"
+ABOUT = """# Speed
+
+spaCy's time or memory, and spaCy's divided by that of other pipelines: the median of several
+rounds, and in brackets the range of 80 % of them. `docs/performance.md` explains
+the columns. Written by `python -m benchmarks report`.
+"""
 BEGIN, END = "<!-- begin: benchmarks -->\n", "<!-- end: benchmarks -->\n"
 RATIOS = (OPENBLAS, OURS, OUR_ADAM)
 PACKAGES = ("spacy-multihash", "spacy", "thinc", "numpy", "blis")
@@ -103,22 +110,44 @@ def show_value(value: float, unit: str) -> str:
 
 
 def make_table(every: Sequence[Results]) -> str:
-    """Make a Markdown table of the rows in one or several results, without growth.
+    """Make a Markdown table of our ratios, a column for each of the results, without growth.
 
-    The first results have a column for each arm. Results of other machines or versions of Python
-    have a single column: ours, in training with our Adam.
+    Training is with our Adam. If spaCy's value was left out, ours replaces the ratio.
     """
-    main, *others = every
-    header = ["", SPACY, *RATIOS]
-    for results in others:
-        cpu, python = results["cpu"].split()[0], results["python"].rpartition(".")[0]
-        header.append(f"{OURS}, {cpu.removesuffix('(R)')}, Python {python}")
-    lines = [header, ["---", *["--:"] * (len(header) - 1)]]
-    for name, row in main["rows"].items():
-        if "growth" not in name:
-            rows = (results["rows"].get(name) for results in others)
-            lines.append([row["label"], *make_cells(row), *map(our_cell, rows)])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    header = ["", *map(title, every)]
+    lines = (
+        [label, *(our_cell(r["rows"].get(case)) for r in every)] for case, label in cases(every)
+    )
+    return markdown([header, *lines])
+
+
+def make_details(results: Results) -> str:
+    """Make a Markdown table of results: spaCy's values, and the ratios of the other arms."""
+    lines = [[label, *make_cells(results["rows"][case])] for case, label in cases([results])]
+    return markdown([["", SPACY, *RATIOS], *lines])
+
+
+def cases(every: Sequence[Results]) -> list[tuple[str, str]]:
+    """List the cases of all results without growth, with their labels."""
+    rows = max((results["rows"] for results in every), key=len)
+    return [(case, row["label"]) for case, row in rows.items() if "growth" not in case]
+
+
+def name_cpu(results: Results) -> str:
+    """Name the maker of the processor."""
+    return str(results["cpu"].split()[0].removesuffix("(R)"))
+
+
+def title(results: Results) -> str:
+    """Name the processor and the version of Python."""
+    return f"{name_cpu(results)}, Python {results['python'].rpartition('.')[0]}"
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """Write a Markdown table with its header first."""
+    header, *rest = lines
+    every = [header, ["---", *["--:"] * (len(header) - 1)], *rest]
+    return "".join(f"| {' | '.join(line)} |\n" for line in every)
 
 
 def make_cells(row: Row) -> Iterator[str]:
@@ -141,26 +170,28 @@ def our_cell(row: Row | None) -> str:
     return f"{ratio['median']:.2f}" if ratio else show_value(row["values"][arm], row["unit"])
 
 
-def describe_results(every: Sequence[Results]) -> str:
-    """Say in a sentence where each of the results comes from."""
-    return "\n".join(
+def describe_results(results: Results) -> str:
+    """Say in a sentence where results come from."""
+    r = results
+    return (
         f"Python {r['python']}, {r['cpu']} ({r['cores']} cores), spaCy {r['spacy']}, "
         f"spacy-multihash {r['spacy-multihash']}, {r['numpy_blas']}, {r['kernels']}, texts of "
-        f"{r['corpus']}, {r['seconds']:g} s a case.\n"
-        for r in every
+        f"{r['corpus']}, {r['seconds']:g} s a case."
     )
 
 
 def report(paths: Sequence[Path]) -> None:
-    """Put the table of results into the docs, and draw their figures."""
+    """Put the table of results into the docs, list all their values, and draw their figures."""
     every = [json.loads(path.read_text("utf8")) for path in paths]
     text = PAGE.read_text("utf8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"{PAGE} must have the lines {BEGIN.strip()} and {END.strip()}.")
-    block = f"{make_table(every)}\n{describe_results(every)}"
+    block = "\n".join([make_table(every), *(f"- {describe_results(r)}" for r in every), ""])
     PAGE.write_text(before + begin + block + end + after, "utf8")
+    parts = [f"## {title(r)}\n\n{describe_results(r)}\n\n{make_details(r)}" for r in every]
+    DETAILS.write_text("\n".join([ABOUT, *parts]), "utf8")
     draw_growth(FIGURE, every[0])
     draw_speedups(BARS, every)
 
@@ -173,28 +204,29 @@ def draw_speedups(path: Path, every: Sequence[Results]) -> None:
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    of_cpus = {results["cpu"].split()[0].removesuffix("(R)"): results for results in every[::-1]}
-    cases = {
-        name: row["label"].replace("`", "")
-        for name, row in every[0]["rows"].items()
-        if row["unit"].endswith(("a token", "a step")) and "growth" not in name
+    of_cpus = {name_cpu(results): results for results in every[::-1]}
+    rows = {case: row for results in every for case, row in results["rows"].items()}
+    labels = {
+        case: label.replace("`", "")
+        for case, label in cases(every)
+        if rows[case]["unit"].endswith(("a token", "a step"))
     }
     with style.context(["default", STYLE]):
-        figure = Figure(figsize=(5.5, 0.6 + 0.42 * len(cases)))
+        figure = Figure(figsize=(5.5, 0.6 + 0.42 * len(labels)))
         ax = figure.subplots()
         for i, (cpu, results) in enumerate(sorted(of_cpus.items())):
             found = [
                 (y, (row["ratios"].get(OUR_ADAM) or row["ratios"][OURS])["median"])
-                for y, name in enumerate(cases)
-                if (row := results["rows"].get(name))
+                for y, case in enumerate(labels)
+                if (row := results["rows"].get(case))
             ]
             ys, ratios = zip(*found, strict=True)
             places = [y + (i - 0.5) * 0.38 for y in ys]
             bars = ax.barh(places, ratios, 0.34, color=("C0", "C3")[i % 2], label=cpu)
             ax.bar_label(bars, fmt="%.1f", padding=2, fontsize=7)
         ax.axvline(1, color="black", linewidth=0.8)
-        ax.set_yticks(range(len(cases)), [fold(label) for label in cases.values()])
-        ax.set_ylim(len(cases) - 0.5, -0.5)
+        ax.set_yticks(range(len(labels)), [fold(label) for label in labels.values()])
+        ax.set_ylim(len(labels) - 0.5, -0.5)
         ax.grid(axis="x")
         ax.grid(axis="y", visible=False)
         ax.set_xlabel("spaCy's time divided by ours")
