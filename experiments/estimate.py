@@ -209,8 +209,13 @@ class Row:
 
     @property
     def has_warning(self) -> bool:
-        """Whether the command says that dev is too small, or of another kind."""
-        return self.dev_predicted < FEW_ON_DEV or self.fall > FAR
+        """Whether the command says that dev is too small or of another kind, or wasn't used."""
+        return not self.is_calibrated or self.dev_predicted < FEW_ON_DEV or self.fall > FAR
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether the model could be calibrated. Otherwise, nothing is corrected."""
+        return can_calibrate(self._on_dev)
 
     @property
     def _counts(self) -> numpy.ndarray:
@@ -218,6 +223,10 @@ class Row:
 
     @property
     def _dev(self) -> OnGold:
+        return self._on_dev if self.is_calibrated else OnGold()
+
+    @property
+    def _on_dev(self) -> OnGold:
         return OnGold(*(getattr(self, f"dev_{name}") for name in OnGold._fields))
 
 
@@ -235,10 +244,17 @@ def estimate_place(place: Place, texts: str, assets: Path, models: Path) -> Row:
     labels = [label for label in labels_of(nlp) if texts == place.corpus or label in gold]
     on_dev, _ = count_on_gold(nlp, dev, labels)
     here, counted = count_on_gold(nlp, examples_for(nlp, docs), labels)
-    nlp.meta[KEY] = {"component": find_recognizer(nlp), **on_dev._asdict()}
+    nlp.meta.pop(KEY, None)
+    if can_calibrate(on_dev):
+        nlp.meta[KEY] = {"component": find_recognizer(nlp), **on_dev._asdict()}
     low, high = estimate_of(nlp, counted).overall.intervals.get("f1", (0.0, 0.0))
     values: list[Any] = [*here, *on_dev, low, high, held_f]
     return Row(*place, texts, len(docs), *(round(value, 4) for value in values))
+
+
+def can_calibrate(dev: OnGold) -> bool:
+    """Whether `calibrate` takes these counts: some predicted entities are right, and some wrong."""
+    return 0 < dev.right < dev.predicted
 
 
 @cache
@@ -338,7 +354,8 @@ def render_estimate(results: Path) -> str:
     own = [row for row in tagger if _is_own(row)]
     genres = [row for row in tagger if row not in own and row.texts in OF_GENRES]
     other = [row for row in tagger if row not in own and row not in genres]
-    few = [row for row in rows if row.dev_predicted < FEW_ON_DEV]
+    calibrated = [row for row in rows if row.is_calibrated]
+    few = [row for row in calibrated if row.dev_predicted < FEW_ON_DEV]
     by_kind = {
         "own test set, 300 sentences": [row for row in own if row.size == 300],
         "own test set, 1,000 sentences": [row for row in own if row.size == 1000],
@@ -355,7 +372,10 @@ def render_estimate(results: Path) -> str:
     by_warning = {
         "no warning": [row for row in rows if not row.has_warning],
         "warning: few entities on dev": few,
-        "warning: another kind of texts": [r for r in rows if r.has_warning and r not in few],
+        "warning: another kind of texts": [
+            row for row in calibrated if row.has_warning and row not in few
+        ],
+        "warning: not calibrated": [row for row in rows if not row.is_calibrated],
     }
     parts = (_summary(by_kind, chosen), _summary(by_warning, chosen), _chosen(chosen), _each(rows))
     return "\n\n".join(parts)

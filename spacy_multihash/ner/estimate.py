@@ -132,13 +132,16 @@ class Estimate(Result):
             )
             for label, one in {"all": self.overall, **self.labels}.items()
         ]
-        header = ("", "predicted", "expected true", "precision %", "recall %", "F1 %")
+        header = ("", "predicted", "true", "precision %", "recall %", "F1 %")
         title = f"Expected scores on {self.texts:,} texts, {self.tokens:,} tokens"
         yield Table(title, header, rows)
 
     def notes(self) -> Iterator[str]:
-        """What the intervals are."""
-        yield "In brackets: 95 % intervals, by samples of the texts and of what dev leaves open."
+        """What the columns are."""
+        yield (
+            "True is how many entities the texts should have. In brackets: 95 % intervals, by "
+            "samples of the texts and of what dev leaves open."
+        )
 
 
 _SCORES = ("precision", "recall", "f1")
@@ -151,7 +154,7 @@ def _cell(one: Expected, name: str) -> str:
     if max(one.predicted, one.true) < FEWEST or name not in one.intervals:
         return f"{100 * score:.1f}"
     low, high = one.intervals[name]
-    return f"{100 * score:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * score:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 class Counted:

@@ -81,7 +81,7 @@ def test_expected_counts_are_sums_over_all_spans(nlp: Language) -> None:
     for name, (low, high) in every.intervals.items():
         assert 0 <= low <= getattr(every, name) <= high <= 1
     assert json.loads(json.dumps(found.to_json()))["overall"]["f1"] == found.f1
-    assert "expected true" in str(found)
+    assert "Expected" in str(found)
 
 
 def test_entities_that_are_there_already_are_not_expected(nlp: Language) -> None:
