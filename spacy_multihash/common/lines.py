@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, Optional
 
 # Control characters other than whitespace, soft hyphens, zero-width spaces, marks of direction and
-# of annotation, fillers, byte order marks, and codes that are no characters.
+# of annotation, fillers, byte order marks, halves of characters, and codes that are no characters.
 INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    "\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff]+"
+    "\u3164\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff]+"
 )
 _MARK = "\ufeff"
 _JOINERS = "\u034f\u180e\u200c\u200d"  # they mean something between letters

@@ -18,6 +18,7 @@ TAG_KEYS = ("ner_tags", "tags", "labels")
 LABEL_KEYS = ("cats", "label", "labels", "accept")
 ANSWER = "answer"
 ACCEPT, REJECT = "accept", "reject"
+NOT_ACCEPTED = f'Left out: text whose "answer" is not "{ACCEPT}"'
 # What may name the document that a text is from, in an object, its "meta" or "data", or a header.
 GROUP_KEYS = ("doc_id", "document_id", "article_id", "document", "article", "source")
 # Names of keys and columns that suggest annotation, whatever they hold.
@@ -35,9 +36,20 @@ _OF_ENTITIES = ("label", "labels", ANSWER)
 MISSING_TAGS = ("-", "_")
 
 
+def answer_of(record: Mapping[str, Any]) -> str:
+    """Return the annotator's answer to a text or an entity: "accept" if there's none, or null."""
+    answer = record.get(ANSWER)
+    return ACCEPT if answer is None else str(answer)
+
+
+# Several tags, as of entities within entities: B-LOC|I-ORG.
+_TAGS = re.compile(rf"O|[{TAG_PREFIXES}]-\S+?([|,;]([{TAG_PREFIXES}]-\S+|O))?")
+
+
 def is_tag(text: str) -> bool:
-    """Return whether a text is O, or a prefix and a label."""
-    return re.fullmatch(rf"O|[{TAG_PREFIXES}]-\S+", text) is not None
+    """Return whether a text is O, or a prefix and a label. Several tags aren't a tag."""
+    found = _TAGS.fullmatch(text)
+    return found is not None and not found[1]
 
 
 def are_entities(value: Any) -> bool:  # noqa: ANN401 (any JSON)

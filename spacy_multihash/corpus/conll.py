@@ -17,9 +17,20 @@ from spacy.tokens import Doc
 from spacy.util import get_words_and_spaces
 from spacy.vocab import Vocab
 
-from ..common.lines import Account, clean, read_lines
-from .annotation import GROUP_KEYS, MISSING_TAGS, TAG_KEYS, TAG_PREFIXES, is_tag, unread_keys
-from .texts import group_of, json_values, labels_of
+from ..common.lines import INVISIBLE, Account, clean, read_lines
+from .alignment import HIDDEN
+from .annotation import (
+    ACCEPT,
+    GROUP_KEYS,
+    MISSING_TAGS,
+    NOT_ACCEPTED,
+    TAG_KEYS,
+    TAG_PREFIXES,
+    answer_of,
+    is_tag,
+    unread_keys,
+)
+from .texts import group_of, json_values, labels_of, text_of
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
@@ -328,10 +339,11 @@ def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
     """Yield the lines of a file, and a line for each token of a word|tag sentence."""
     pipes: Optional[int] = None  # in word|tag or word|part of speech|tag; 0 in other files
     for number, line in read_lines(account):
-        if "\r" in line:
+        if len(line.splitlines()) > 1 and len(line.strip().splitlines()) > 1:
             raise ValueError(
-                f"{account.at(number)}: expected lines that end with a line feed, got a carriage "
-                "return within one. Convert the line ends, for example with: tr '\\r' '\\n'"
+                f"{account.at(number)}: expected lines that end with a line feed, got another line "
+                f"end within {line[:60]!r}. Replace it: carriage returns, for example, with: tr "
+                "'\\r' '\\n'"
             )
         fields = layout.split(line)
         kind = _kind_of(line, fields, layout)
@@ -377,7 +389,10 @@ def _is_header(tokens: Sequence[Sequence[str]], layout: Layout) -> bool:
     name = _column(tokens[0], layout.tag_column) or ""
     is_name = re.fullmatch(r"[A-Za-z][\w .-]*", name) and not any(map(read_tag, tokens[0]))
     tags = {layout.tag_of(fields) for fields in tokens[1:_SAMPLE]}
-    return bool(is_name) and None not in tags and tags != {MISSING}
+    labels = {tag[2:].lower() for tag in tags if tag}
+    is_label = bool(labels & {*re.split(r"[ _.-]", name.lower())})
+    is_wrong_tag = re.match(rf"[{TAG_PREFIXES}][-_. ]|.*[-_. ][{TAG_PREFIXES}]$", name, re.I)
+    return bool(is_name) and not (is_label or is_wrong_tag or None in tags or tags == {MISSING})
 
 
 def _tag_columns(tokens: Sequence[Sequence[str]]) -> list[int]:
@@ -453,6 +468,8 @@ def _advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
     ):
         if wrong and all(read_tag(fixed(value)) for value in values):
             return f"The tags {what}, such as {fixed(wrong[0])}."
+    if any(re.search(rf"-\S+[|,;]([{TAG_PREFIXES}]-|O$)", value) for value in wrong):
+        return "A token has several tags, as of entities within entities. Keep one of them."
     labels = [value for value in values if value != "O"]
     is_io = "O" in values and all(re.fullmatch(r"[A-Za-z_]+", label) for label in labels)
     if is_io and 0 < len(labels) < len(tokens) / 2:
@@ -491,7 +508,15 @@ def read_tagged_json(
                     f'expected "tokens" and as many "ner_tags", got {str(value)[:80]}. Correct '
                     "the line."
                 )
-            record = Record(group=group_of(value, group), text=value.get("text"))
+            if (answer := answer_of(value)) != ACCEPT:
+                account.mark("left out", line, lines.stop - 1)
+                account.problem(line, NOT_ACCEPTED, repr(answer))
+                continue
+            given = None if value.get("text") is None else text_of(value)
+            text = None if given is None else INVISIBLE.sub("", given)
+            if given != text:
+                account.problem(line, HIDDEN, repr(given)[:40])
+            record = Record(group=group_of(value, group), text=text)
             for word, tag in zip(value["tokens"], value[key], strict=True):
                 has_numbers |= type(tag) is int
                 named = read_tag(_named(tag, labels))

@@ -1,11 +1,12 @@
 """Files in common formats as docs with entities or labels."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional, Union
 
+import numpy
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
@@ -14,6 +15,7 @@ from ..common.lines import Account, Problem
 from ..common.outputs import check_file_output, check_writable
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
+from .annotation import LABEL_KEYS
 from .read import write_corpora
 from .shards import DOCS
 from .sources import (
@@ -27,7 +29,7 @@ from .sources import (
     read_source,
     summarize,
 )
-from .splits import SPLITS, split_corpus
+from .splits import SPLITS, check_shares, split_corpus
 from .statistics import Contradictions, SplitCounts, label_rows
 from .texts import text_of_json
 
@@ -171,6 +173,8 @@ def convert(
     """
     output = None if output is None else Path(output)
     split = _shares_of(split) if isinstance(split, str) else split
+    if split is not None:
+        check_shares(split)
     names = SPLITS[: len(split)] if split is not None else ()
     if output is not None:
         _check_output(output, names, force=force)
@@ -239,14 +243,21 @@ def _report(source: Source, written: int, nlp: Language, reading: Reading) -> Fi
 
 
 def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
-    if isinstance(paths, (str, Path)):
-        paths = [paths]
+    if isinstance(paths, (bytes, Mapping, Doc)) or not isinstance(paths, (str, Path, Iterable)):
+        raise ValueError(
+            "Expected files to convert, or a list of texts with their annotation, got "
+            f"{type(paths).__name__}."
+        )
+    paths = [paths] if isinstance(paths, (str, Path)) else list(paths)
     if not paths:
         raise ValueError("Expected files to convert, or a list of texts, got none.")
+    if any(isinstance(path, Doc) for path in paths):
+        raise ValueError("Expected files or texts to convert, got docs, which are what it makes.")
     if all(isinstance(path, (str, Path)) for path in paths):
         files = [Path(path) for path in paths]
-        if twice := [path for path in files if files.count(path) > 1]:
-            raise ValueError(f"{twice[0]} is given twice: its texts would count twice.")
+        places = [path.resolve() for path in files]
+        if twice := [path for path in files if places.count(path.resolve()) > 1]:
+            raise ValueError(f"{twice[-1]} is given twice: its texts would count twice.")
         sources = [read_source(path, reading) for path in files]
     else:
         account, texts = Account(Path("texts"), keeps_errors=True), []
@@ -265,12 +276,19 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401 (any JSON)
     value = _listed(value)
     if isinstance(value, list) and len(value) == 2:
         text, annotation = value
-        others = annotation if isinstance(annotation, dict) else {"label": annotation}
-        return {"text": text, **others}
+        if not isinstance(annotation, dict):
+            return {"text": text, "label": annotation}
+        shares = all(isinstance(each, (bool, int, float)) for each in annotation.values())
+        is_of_labels = annotation and shares and not annotation.keys() & {*LABEL_KEYS}
+        return {"text": text, **({"cats": annotation} if is_of_labels else annotation)}
     return value
 
 
 def _listed(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        value = value.tolist()
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=str)
     if isinstance(value, dict):
         return {key: _listed(each) for key, each in value.items()}
     return [*map(_listed, value)] if isinstance(value, (list, tuple)) else value

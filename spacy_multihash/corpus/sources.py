@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import ClassVar, Literal, Optional, Union
+from typing import ClassVar, Literal, Optional, Union, get_args
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
+from ..common.checks import is_list
 from ..common.lines import INVISIBLE, Account, Problem, read_lines
 from .alignment import ENTITIES_LEFT_OUT, OFFSETS, TRIMMED, Offsets, PlacedText
-from .annotation import ACCEPT, is_tag, name_no_labels
+from .annotation import ACCEPT, NOT_ACCEPTED, is_tag, name_no_labels
 from .conll import (
     DOCSTART,
     MISSING,
@@ -40,7 +41,6 @@ _SUFFIXES: dict[str, Format] = {
 NAMES = {"conll": "CoNLL", "jsonl": "JSON lines", "tokens": "JSON lines of tokens", "csv": "CSV"}
 
 NO_WORDS = "Left out: text without words"
-NOT_ACCEPTED = f'Left out: text whose "answer" is not "{ACCEPT}"'
 NOT_ANNOTATED = "Missing annotation of entities, not even an empty list"
 NO_LABELS = "Missing annotation of labels, not even an empty list"
 ODD_TAG = "I- tags without a B- before them, read as B-"
@@ -108,7 +108,22 @@ class Reading:
     offsets: Optional[str] = None
 
     def __post_init__(self) -> None:
-        """Check the settings that are strings, and the columns."""
+        """Check the types, the settings that are strings, and the columns."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.name == "labels":
+                fits = is_list(value) and all(isinstance(label, str) for label in value)
+            elif each.name in ("token_column", "tag_column"):
+                fits = isinstance(value, int) and not isinstance(value, bool)
+            else:
+                fits = isinstance(value, str) and value != ""
+            if value is not None and not fits:
+                raise ValueError(f"--{each.name.replace('_', '-')} can't be {value!r}.")
+        if self.format not in (None, *get_args(Format)):
+            choices = ", ".join(get_args(Format))
+            raise ValueError(f"--format must be one of {choices}, got {self.format!r}.")
+        if self.columns[0] == self.columns[1]:
+            raise ValueError(f"Texts and labels are both in {self.columns[0]!r}: name another.")
         Offsets.parse(self.offsets or "characters")
         rules = (None, "sentences", "documents")
         if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", str(self.docs)):
@@ -431,8 +446,7 @@ def annotated_texts(
         for text in items:
             if text.spans is None:
                 account.problem(text.line, NOT_ANNOTATED, repr(text.text[:40]))
-        named_so = Counter(span.label for text in items for span in text.spans or ())
-        account.notes += name_no_labels(named_so, "entities")
+        account.notes += _entity_notes(items)
     if labels:
         for text in items:
             if text.cats is None and not has_entities:
@@ -447,6 +461,18 @@ def annotated_texts(
     with_zeros = _writes_zeros(account, items, labels)
     offsets = Offsets.parse(reading.offsets or "characters")
     return AnnotatedTexts(account, kind, items, has_entities, labels, with_zeros, offsets)
+
+
+def _entity_notes(items: Sequence[AnnotatedText]) -> list[str]:
+    """Name labels of entities that may stand for none, or that are tags of tokens."""
+    labels = Counter(span.label for text in items for span in text.spans or ())
+    notes = name_no_labels(labels, "entities")
+    if len(labels) > 1 and all(map(is_tag, labels)):
+        notes.append(
+            f"The labels of entities are tags of tokens, such as {min(labels)}. Join the tokens of "
+            "an entity, and write its label without a prefix."
+        )
+    return notes
 
 
 def _unread_notes(items: Sequence[AnnotatedText]) -> list[str]:
@@ -517,10 +543,11 @@ def _label_notes(items: Sequence[AnnotatedText], labels: Sequence[str]) -> Itera
             )
     positive = [{label for label, share in (x.cats or {}).items() if share} for x in items]
     yield from name_no_labels(Counter(label for labels in positive for label in labels), "texts")
-    if len(labels) == 1 and all(positive):
+    if labels and all(len(of_text) == len(labels) for of_text in positive):
+        named = " and the label ".join(labels[:SHOWN_LINES])
         yield (
-            f"All texts have the label {labels[0]}, so that there's nothing to learn. Add texts "
-            "with other labels, or without it."
+            f"All texts have the label {named}, so that there's nothing to learn. Add texts with "
+            "other labels, or without it."
         )
     is_open = not any(x.is_whole or 0.0 in (x.cats or {}).values() for x in items if x.cats)
     if is_open and any(len(of_text) != 1 for of_text in positive):

@@ -9,6 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from spacy.tokens import Doc
 
+from ..common.checks import is_list, is_number
+
 SPLITS = ("train", "dev", "test")
 MIN_GROUPS = 10  # to split by groups
 REGIONS = 10  # of a corpus, each with its part of dev and test
@@ -276,8 +278,11 @@ def split_items(
 
 def check_shares(shares: Sequence[float]) -> None:
     """Raise ValueError unless there are two or three shares above 0 that add up to 1."""
-    if not 2 <= len(shares) <= len(SPLITS) or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
+    are_shares = is_list(shares) and 2 <= len(shares) <= len(SPLITS) and all(map(is_number, shares))
+    # not less than 0, nor NaN
+    if not (are_shares and all(share > 0 for share in shares) and abs(sum(shares) - 1) <= 1e-6):
+        got = ", ".join(map(str, shares)) if is_list(shares) else shares
         raise ValueError(
             f"Expected two or three shares above 0 that add up to 1, of {', '.join(SPLITS)}, got "
-            f"{', '.join(map(str, shares))}. Give for example 0.8,0.1,0.1."
+            f"{got}. Give for example 0.8,0.1,0.1."
         )

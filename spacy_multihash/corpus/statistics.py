@@ -13,6 +13,7 @@ from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Optional, Protocol, Union
+from unicodedata import normalize
 
 import numpy
 import spacy
@@ -435,10 +436,10 @@ class CorpusStats(Result):
         for name, split in splits:
             warnings += _warnings_of(name, split)
         names = sorted({name for _, split in splits for name in (*split.labels, *split.cats)})
-        cases = Counter(clean(name).lower() for name in names)
-        if same := [name for name in names if cases[clean(name).lower()] > 1]:
+        cases = Counter(map(_folded, names))
+        if same := [name for name in names if cases[_folded(name)] > 1]:
             warnings.append(
-                f"Labels that differ only in case, or in what can't be seen: "
+                f"Labels that differ only in case, blanks, or in what can't be seen: "
                 f"{', '.join(sorted(map(_shown, same), key=str.lower))}"
             )
         if self.contradictions:
@@ -451,6 +452,7 @@ class CorpusStats(Result):
         distant = self.repeats.distant_share if self.repeats else None
         for name, seen in self.seen.items():
             warnings += _leaks(name, seen, distant)
+            warnings += _new_labels(name, self.splits[name], self.splits["train"])
         return warnings
 
 
@@ -465,7 +467,8 @@ def _warnings_of(name: str, split: SplitStats) -> Iterator[str]:
             f"Missing annotation of entities in {name}: {split.missing:,} of {split.tokens:,} "
             "tokens. Training and scores ignore them."
         )
-    if not (split.entities or split.cats or split.denied) and not split.is_of_texts:
+    is_bare = not (split.entities or split.cats or split.denied)
+    if split.tokens and is_bare and not split.is_of_texts:
         yield (
             f"No entities in {name}: all tokens are annotated as outside of entities. Exports of "
             "annotation tools leave out layers of your own."
@@ -507,8 +510,25 @@ def _leaks(name: str, seen: SeenStats, distant: Optional[float]) -> Iterator[str
         )
 
 
+def _new_labels(name: str, split: SplitStats, train: SplitStats) -> Iterator[str]:
+    """Yield the labels of a split that train lacks, if it has other labels of the kind."""
+    kinds = ((split.labels, train.labels), (split.cats, train.cats))
+    new = [label for here, there in kinds for label in here if there and label not in there]
+    if new:
+        more = f" and {len(new) - SHOWN_LABELS:,} others" if len(new) > SHOWN_LABELS else ""
+        yield (
+            f"Labels of {name} that train lacks: {', '.join(map(_shown, new[:SHOWN_LABELS]))}"
+            f"{more}. Models that learn from train can't predict them."
+        )
+
+
 def _shown(word: str) -> str:
     return repr(word) if INVISIBLE.search(word) else word
+
+
+def _folded(label: str) -> str:
+    """Return a label in lower case, with composed letters and single blanks."""
+    return " ".join(normalize("NFKC", clean(label)).casefold().split())
 
 
 def label_rows(counters: Sequence[Mapping[str, int]]) -> list[tuple[str, ...]]:

@@ -18,6 +18,7 @@ from .annotation import (
     GROUP_KEYS,
     LABEL_KEYS,
     REJECT,
+    answer_of,
     are_entities,
     flags_of,
     is_suspect,
@@ -230,12 +231,11 @@ def text_of_json(
     """Read the text and the annotation of a JSON value. Raises ValueError."""
     record, unread = _of_tools(value)
     if not isinstance(record, dict):
-        shown = json.dumps(value)[:80]
-        raise ValueError(f"expected a JSON object, got {shown!r}. Correct the line.")
+        raise ValueError(f"expected a JSON object, got {repr(value)[:80]}. Correct the line.")
     item = AnnotatedText(lines, text_of(record), group=group_of(value, group))
     read = _add_entities(record, item)
     _add_labels(record, item, read, separator)
-    item.answer = str(record.get(ANSWER, ACCEPT))
+    item.answer = answer_of(record)
     # How exports of binary decisions name the label that was accepted or rejected.
     if item.answer == REJECT and not item.spans and isinstance(record.get("label"), str):
         item.cats = dict.fromkeys(item.cats or (), 0.0)
@@ -294,7 +294,7 @@ def _add_labels(
             continue
         if isinstance(value, dict) and isinstance(value.get("choices"), list):
             value = value["choices"]
-        for each in value if isinstance(value, list) else [value]:
+        for each in _several(value, key):
             label = _label(each, key)
             for part in filter(None, map(clean, label.split(separator) if separator else [label])):
                 item.add_label(part)
@@ -363,16 +363,19 @@ def _of_label_studio(
     results = [task.get("result") for task in tasks]
     if any(not isinstance(result, list) for result in results):
         raise ValueError("expected the results of an annotation. Correct the line.")
-    if any(result != results[0] for result in results[1:]):
+    # Their ids differ, and maybe their order.
+    done = [sorted(_value_of(item) for item in result) for result in results]
+    if any(result != done[0] for result in done[1:]):
         raise ValueError(f"there are {len(results)} annotations that differ. Export one of them.")
     if not results:
         return {**record, ANSWER: "skip"}, ["predictions"] * bool(value.get("predictions"))
     spans, choices, unread = list[Any](), list[Any](), list[str]()
     for item in filter(lambda item: isinstance(item, dict), results[0] or ()):
         each = item.get("value")
-        if isinstance(each, dict) and "start" in each:
+        kind = str(item.get("type", "labels"))
+        if isinstance(each, dict) and "start" in each and kind.endswith("labels"):
             spans.append(each)
-        elif isinstance(each, dict) and "choices" in each:
+        elif isinstance(each, dict) and "choices" in each and "start" not in each:
             choices.append(each)
         else:
             unread.append(str(item.get("type", "result")))
@@ -380,6 +383,11 @@ def _of_label_studio(
     if choices:
         annotation["labels"] = [label for each in choices for label in each["choices"]]
     return {**record, **annotation}, unread
+
+
+def _value_of(item: Any) -> str:  # noqa: ANN401 (any JSON)
+    value = item.get("value", item) if isinstance(item, dict) else item
+    return json.dumps(value, sort_keys=True)
 
 
 def text_of(record: Mapping[str, Any]) -> str:
@@ -419,6 +427,17 @@ def group_of(record: Any, key: Optional[str]) -> str:  # noqa: ANN401 (any JSON)
     return next((str(value) for value in values if isinstance(value, (str, int))), "")
 
 
+def _several(value: Any, key: str) -> list[Any]:  # noqa: ANN401 (any JSON)
+    """Return labels as a list. Raises ValueError for a number of each label, such as [0, 1, 0]."""
+    labels = value if isinstance(value, list) else [value]
+    if all(type(each) is int for each in labels) and len({*labels}) < len(labels):
+        raise ValueError(
+            f'expected the labels of a text as "{key}", got {str(value)[:80]}. If it has a number '
+            'for each label, write "cats": {"X": 1, "Y": 0}.'
+        )
+    return labels
+
+
 def _label(value: Any, key: str) -> str:  # noqa: ANN401 (any JSON)
     if key in ("label", "labels", "accept") and type(value) in (int, str) and clean(str(value)):
         return clean(str(value))
@@ -445,7 +464,7 @@ def _spans(item: Any) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
     if isinstance(item, dict):
         start, end = (item.get(key, item.get(f"{key}_offset")) for key in ("start", "end"))
         fields = [start, end, item.get("label", item.get("labels"))]
-        text, answer = item.get("text"), str(item.get(ANSWER, ACCEPT))
+        text, answer = item.get("text"), answer_of(item)
     if isinstance(fields, (list, tuple)) and len(fields) == 3:
         start, end, label = fields
         labels = label if isinstance(label, list) and label else [label]

@@ -14,6 +14,7 @@ from thinc.api import Config
 
 from ..common.result import Result, Table
 from ..corpus.read import write_corpora
+from ..corpus.splits import SPLITS
 from ..corpus.statistics import CorpusStats, corpus_stats
 from .corpora import Corpus, Warnings, read_given
 from .options import Options
@@ -23,6 +24,7 @@ from .splits import (
     Split,
     check_docs,
     few_entities,
+    shared_texts,
     split_docs,
     unknown_documents,
 )
@@ -93,9 +95,11 @@ def plan_fit(
     with TemporaryDirectory() as folder:
         write_corpora(Path(folder), {name: DocBin(docs=of) for name, of in split.docs.items()})
         paths = {name: Path(folder, f"{name}.spacy") for name in split.docs}
-        stats = corpus_stats(*paths.values(), lang=how.lang)
+        others = map(paths.get, SPLITS[1:])
+        stats = corpus_stats(paths["train"], *others, lang=how.lang)
         config, reasons = _choose_config(how, paths, stats.splits["train"].tokens)
     titles = stats.warnings()
+    titles += shared_texts(split.docs)
     if not how.textcat:
         titles += [*few_entities(stats), *unknown_documents(stats, split.by)]
     warnings = [*chain(*(corpus.warnings for corpus in given.values()))]

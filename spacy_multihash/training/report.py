@@ -134,8 +134,8 @@ def about_scores(scores: Mapping[str, SplitScores], stats: CorpusStats) -> list[
         seen = stats.seen[split].seen_share
         lines = [
             f"The row {NEW_TEXTS} is for texts {kind}. It comes from {number} of {split}, whose "
-            f"neighbours aren't in train. Still, train has {percent(seen)} % of its entities, but "
-            f"only {percent(share)} % of the entities of distant parts, and probably of new texts. "
+            f"neighbours aren't in train. Train has {percent(seen)} % of its entities, and "
+            f"{percent(share)} % of the entities of distant parts, and probably of new texts. "
             "So seen entities are weighted to that share."
         ]
     elif of_split.unit == "groups":

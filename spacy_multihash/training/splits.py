@@ -9,7 +9,7 @@ from spacy.tokens import Doc
 
 from ..corpus.annotation import name_other, other_annotation
 from ..corpus.read import text_labels
-from ..corpus.splits import MIN_GROUPS, make_folds, split_corpus
+from ..corpus.splits import MIN_GROUPS, SPLITS, make_folds, split_corpus
 from ..corpus.statistics import CorpusStats
 from .options import Options
 
@@ -93,7 +93,9 @@ def split_docs(
             "texts, or leave --group out."
         )
     made = {name: [items[i] for i in places] for name, places in parts.places.items()}
-    return Split({**docs, **made}, parts.regions, parts.by, parts.groups or groups, parts.places)
+    joined = {**docs, **made}
+    in_order = {name: joined[name] for name in SPLITS if name in joined}
+    return Split(in_order, parts.regions, parts.by, parts.groups or groups, parts.places)
 
 
 class Fold(NamedTuple):
@@ -146,6 +148,18 @@ def check_docs(
     if options.textcat and len(labels) < 2:
         only = f"All texts of {given['train']} have the label {labels.pop()}."
         raise ValueError(f"{only} Give at least two labels.")
+
+
+def shared_texts(docs: Mapping[str, Sequence[Doc]]) -> list[str]:
+    """Warn if test has texts of dev, which has chosen the best step and the temperature."""
+    if not {"dev", "test"} <= docs.keys():
+        return []
+    in_dev = {doc.text.strip() for doc in docs["dev"]}
+    number = sum(doc.text.strip() in in_dev for doc in docs["test"])
+    return [
+        f"Texts of test that are in dev too: {number:,} of {len(docs['test']):,}. The best step is "
+        "chosen on dev, so the score on test is too high. Give other texts."
+    ] * bool(number)
 
 
 def few_entities(stats: CorpusStats) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import numpy
 import pytest
 import spacy
 from spacy.language import Language
@@ -109,6 +110,14 @@ def test_quotes_escaped_with_backslashes_are_named(tmp_path: Path) -> None:
         ('{"text": "a", "label": "x", "label": "y"}\n', "my.jsonl", 'key "label" is there twice'),
         ("E\0U\0 \0O\0\n\0", "my.conll", "UTF-16"),
         ("EU|B-ORG won|O\nEU|B-ORG O\n", "my.iob", "expected word|tag"),
+        ("Anna B-PER\u2028met O\u2028Bob B-PER\n", "my.conll", "another line end"),
+        ("Anna\tB-PER\u0085met\tO\n", "my.conll", "another line end"),
+        ("Anna B-PER|I-ORG\nmet O\n", "my.conll", "several tags"),
+        ("Anna b-PER\nmet O\nBob B-PER\n", "my.conll", "my.conll:1: expected the tag"),
+        ("Anna PER-B\nmet O\n", "my.conll", "my.conll:1: expected the tag"),
+        ("Anna PER\nmet O\nBob B-PER\n", "my.conll", "my.conll:1: expected the tag"),
+        ('{"text": "a", "labels": [0, 1, 0]}\n', "my.jsonl", "a number for each label"),
+        ('{"tokens": ["a"], "ner_tags": ["O"], "text": 5}\n', "my.jsonl", 'a string as "text"'),
         ('label,text\nno,"No, thanks\nyes,really"\nyes,"ok"\n', "my.csv", "look like rows"),
         ('{"text": "a", "label": "x"} {"text": "b", "label": "y"}\n', "my.jsonl", "Extra data"),
     ],
@@ -332,6 +341,17 @@ def test_rejected_labels_do_not_apply(tmp_path: Path) -> None:
     assert [doc.cats for doc in found[:2]] == [{"MONEY": 0}, {"SPORT": 1}]
 
 
+@pytest.mark.parametrize("answer", ["reject", "ignore", None])
+def test_answers_count_for_all_kinds_of_texts(tmp_path: Path, answer: str | None) -> None:
+    tagged = {"tokens": ["Anna"], "ner_tags": ["B-PER"]}
+    for row in (tagged, {"text": "Anna", "spans": [span(0, 4)]}):
+        done = read_json(tmp_path, {**row, "answer": answer}, row)
+        assert texts(done) == ["Anna"] * (2 - bool(answer))
+        assert done.files[0].lines["left out"] == bool(answer)
+    row = {"text": "Anna", "spans": [span(0, 4, answer=None)]}
+    assert entities(docs_of(read_json(tmp_path, row))[0]) == [("Anna", "X")]
+
+
 def test_a_single_label_is_named(tmp_path: Path) -> None:
     done = read(tmp_path, "text,label\na,x\nb,x\n", "my.csv")
     assert "nothing to learn" in notes(done)
@@ -446,8 +466,75 @@ def test_files_of_other_kinds_are_named(tmp_path: Path, start: bytes, said: str)
 
 def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     read(tmp_path, "Anna B-PER\n")
-    with pytest.raises(ValueError, match="given twice"):
-        convert([tmp_path / "my.conll"] * 2)
+    (tmp_path / "link.conll").symlink_to("my.conll")
+    for again in ("my.conll", "link.conll", f"../{tmp_path.name}/my.conll"):
+        with pytest.raises(ValueError, match="given twice"):
+            convert([tmp_path / "my.conll", tmp_path / again])
+
+
+def test_labels_that_are_tags_of_tokens_are_named(tmp_path: Path) -> None:
+    row = {"text": "Anna Paz left", "spans": [span(0, 4, "B-PER"), span(5, 8, "I-PER")]}
+    assert "tags of tokens, such as B-PER" in notes(read_json(tmp_path, row))
+
+
+def label_studio(*annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"data": {"text": "Anna left"}, "annotations": [{"result": x} for x in annotations]}
+
+
+def test_annotations_of_label_studio_are_compared_by_value(tmp_path: Path) -> None:
+    value = {"start": 0, "end": 4, "text": "Anna", "labels": ["PER"]}
+    one, other = ({"id": name, "type": "labels", "value": value} for name in "ab")
+    (doc,) = docs_of(read_json(tmp_path, label_studio([one], [other])))
+    assert entities(doc) == [("Anna", "PER")]
+    assert "differ" in refused(tmp_path, label_studio([one], []))
+    sure = {"id": "a", "type": "choices", "value": {"start": 0, "end": 4, "choices": ["sure"]}}
+    done = read_json(tmp_path, label_studio([one, sure]))
+    assert len(docs_of(done)[0].ents) == 1 and (1, UNREAD, "'choices'") in done.files[0].problems
+
+
+# Calls from Python
+
+
+def test_texts_may_be_in_any_iterable_and_have_shares_or_numbers_of_numpy() -> None:
+    pairs: list[Any] = [("Anna", [numpy.array([0, 4]).tolist() + ["PER"]]), ("Eve", [])]
+    assert len(docs_of(convert(pair for pair in pairs))) == 2
+    done = convert([("a", {"A": 1.0, "B": 0.0}), ("b", {"A": numpy.int64(0)}), ("c", {"B"})])
+    assert [doc.cats for doc in docs_of(done)] == [{"A": 1, "B": 0}, {"A": 0}, {"A": 0, "B": 1}]
+    spans = [(numpy.int64(0), numpy.int64(4), "PER")]
+    assert entities(docs_of(convert([("Anna", spans)]))[0]) == [("Anna", "PER")]
+
+
+@pytest.mark.parametrize(
+    "given", [5, b"my.conll", {"text": "a"}, DocBin(), NLP("a"), [NLP("a")], [NLP("a"), ("b", "x")]]
+)
+def test_what_cannot_be_converted_is_refused(given: Any) -> None:
+    with pytest.raises(ValueError, match="Expected files"):
+        convert(given)
+
+
+@pytest.mark.parametrize("split", [3, ["0.5", "0.5"], [float("nan"), 0.5], [1.0], []])
+def test_what_are_no_shares_is_refused(split: Any) -> None:
+    with pytest.raises(ValueError, match="two or three shares"):
+        convert([("a", "x"), ("b", "y")], split=split)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"docs": 10},
+        {"token_column": "2"},
+        {"tag_column": True},
+        {"labels": "O,B-PER"},
+        {"label_separator": ""},
+        {"group": 1},
+        {"offsets": 1},
+        {"format": "xml"},
+        {"text_column": "label"},
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"can't be|must be|another"):
+        Reading(**settings)
 
 
 def test_names_of_columns_are_no_token(tmp_path: Path) -> None:
@@ -487,6 +574,14 @@ def test_many_labels_cost_no_more_than_texts(tmp_path: Path) -> None:
 
 
 # What can't be seen
+
+
+def test_halves_of_characters_are_removed(tmp_path: Path) -> None:
+    tokens = {"tokens": ["EU\ud83d"], "ner_tags": ["B-ORG\ud83d"], "text": "E\u200bU"}
+    assert entities(docs_of(read_json(tmp_path, tokens))[0]) == [("EU", "ORG")]
+    rows = [{"text": "a", "label": "x\ud83d"}, {"text": "b", "cats": {"y\ud83d": 1}}]
+    done = read_json(tmp_path, *rows, {"text": "c", "spans": [span(0, 1, "z\ud83d")]})
+    assert [doc.cats for doc in docs_of(done)] == [{"x": 1, "y": 0}, {"y": 1}, {}]
 
 
 @pytest.mark.parametrize("hidden", ["\ufeff", "\u200b", "\u00ad", "\x92", "\u2060"])
@@ -593,6 +688,16 @@ def test_labels_without_gold_annotation_are_not_scored() -> None:
         examples.append(Example(nlp.make_doc("text"), gold))
     scores = score_texts(nlp, examples).parts["all"]
     assert (scores.p, scores.r) == (0.5, 1.0) and [*scores.per_label] == ["A"]
+
+
+def test_labels_that_only_dev_has_or_that_look_alike_are_named() -> None:
+    def doc(text: str, label: str) -> Doc:
+        return Doc(NLP.vocab, [text], ents=[f"B-{label}"])
+
+    train = [doc("a", "caf\u00e9"), doc("b", "cafe\u0301"), doc("c", "full name")]
+    warnings = corpus_stats(train, [doc("d", "Full  Name"), doc("e", "LOC")]).warnings()
+    assert "Labels of dev that train lacks: Full  Name, LOC" in "".join(warnings)
+    assert "cafe\u0301, caf\u00e9, Full  Name, full name" in "".join(warnings)
 
 
 def test_fit_names_annotation_that_it_does_not_read(tmp_path: Path) -> None:

@@ -269,6 +269,21 @@ def test_plan_names_what_looks_wrong(folder: Path) -> None:
     assert "both.spacy" in plan_fit("both.spacy", lang="en").name
 
 
+def test_splits_that_are_given_keep_their_names() -> None:
+    docs = [Doc(Vocab(), words=[f"Anna{i}", "left"], ents=["B-PER", "O"]) for i in range(40)]
+    plan = plan_fit(docs, test=docs[:12], lang="xx")
+    counts = {name: len(part) for name, part in plan.split.docs.items()}
+    assert [*counts] == [*SPLITS] and counts["test"] == 12
+    assert {name: split.docs for name, split in plan.stats.splits.items()} == counts
+    assert plan.stats.seen["test"].seen + plan.stats.seen["test"].unseen == 12
+
+
+def test_texts_of_test_that_chose_the_step_are_named() -> None:
+    docs = [Doc(Vocab(), words=[f"Anna{i}", "left"], ents=["B-PER", "O"]) for i in range(40)]
+    plan = plan_fit(docs[:20], docs[20:30], docs[28:], lang="xx")
+    assert "Texts of test that are in dev too: 2 of 12" in str(plan)
+
+
 def test_texts_of_a_document_stay_together() -> None:
     docs = [Doc(Vocab(), words=[f"Anna{i}", "left"], ents=["B-PER", "O"]) for i in range(60)]
     for i, doc in enumerate(docs):
