@@ -101,6 +101,14 @@ def check_string(where: str, name: str, value: object) -> None:
         raise setting_error(where, name, "a string, or null", value)
 
 
+def check_text(value: object) -> None:
+    """Check for a text with words."""
+    if not isinstance(value, str):
+        raise ValueError(f"Expected a text, got {value!r:.60}.")
+    if not value.strip():
+        raise ValueError("The text is empty.")
+
+
 def check_function(where: str, name: str, value: object) -> None:
     """Check for a function, or None."""
     if value is not None and not callable(value):

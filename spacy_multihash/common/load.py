@@ -47,9 +47,11 @@ def load_pipeline(
 ) -> Language:
     """Load a trained pipeline. Raises ValueError, with `expected` in the message."""
     recover(model)
-    best = Path(model) / "model-best"
-    if not (Path(model) / "config.cfg").exists() and best.is_dir():
-        raise ValueError(f"{model} is the folder of a training. Give the pipeline in it, {best}.")
+    for best in (Path(model) / "model-best", Path(model) / "model"):  # of spaCy's train, and of fit
+        if not (Path(model) / "meta.json").exists() and (best / "meta.json").exists():
+            raise ValueError(
+                f"{model} is the folder of a training. Give the pipeline in it, {best}."
+            )
     if Path(model).is_file():
         raise ValueError(
             f"{model} is a file, and no trained pipeline. Expected {expected}. Train a pipeline "
@@ -103,6 +105,8 @@ def _named(upstream: str) -> str:
 
 def loaded(nlp: Union[Language, str, Path]) -> Language:
     """Return a pipeline, loaded if it's a name or a path. Both warn as `warn_if_broken` does."""
+    if not isinstance(nlp, (Language, str, Path)):
+        raise ValueError(f"Expected a pipeline, its name or its path, got {nlp!r:.60}.")
     if not isinstance(nlp, Language):
         return load_pipeline(nlp)
     warn_if_broken(nlp)

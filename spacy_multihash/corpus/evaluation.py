@@ -22,7 +22,7 @@ from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..common.templates import render
 from .annotation import name_other, other_annotation
-from .read import read_docs
+from .read import items_of, read_docs
 from .spans import Piece, match, side_by_side
 
 _BATCH = 256
@@ -193,9 +193,11 @@ def evaluate(
     if isinstance(train, (str, Path)):
         known = read_known_entities(train, nlp.vocab, matching)
     elif train is not None:
-        known = known_entities(train, matching)
-    gold = read_docs(docs, nlp.vocab) if isinstance(docs, (str, Path)) else docs
-    examples = list(Corpus("").make_examples(nlp, gold))
+        known = known_entities(items_of(train, nlp.vocab, Doc), matching)
+        _check_known(known, "The training corpus")
+    if isinstance(docs, (str, Path)):
+        docs = read_docs(docs, nlp.vocab)
+    examples = list(Corpus("").make_examples(nlp, items_of(docs, nlp.vocab, Doc)))
     for batch in progress(list(minibatch(examples, _BATCH)), desc="Predicting"):
         predict(nlp, batch)
     return evaluate_entities(examples, known)
@@ -210,12 +212,16 @@ def read_known_entities(
     entities.
     """
     entities = known_entities(read_docs(train, vocab), matching)
+    _check_known(entities, f"The training corpus at {train}")
+    return entities
+
+
+def _check_known(entities: KnownEntities, what: str) -> None:
     if not entities.keys:
         raise ValueError(
-            f"The training corpus at {train} has no entities, so that all would be unseen. Give "
-            "the corpus that the pipeline was trained on, with its gold entities."
+            f"{what} has no entities, so that all would be unseen. Give the corpus that the "
+            "pipeline was trained on, with its gold entities."
         )
-    return entities
 
 
 def predict(nlp: Language, examples: Sequence[Example]) -> None:

@@ -4,12 +4,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
+from numbers import Real
 from pathlib import Path
 from shutil import move
-from typing import NoReturn, Optional, Union, cast
+from typing import Any, NoReturn, Optional, Union, cast
 
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
@@ -92,6 +93,25 @@ def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
     return Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab))
 
 
+def items_of(data: Any, vocab: Vocab, *kinds: type) -> Iterator[Any]:  # noqa: ANN401 (anything)
+    """Yield the items of a corpus in memory, or the docs of a DocBin.
+
+    kinds (type): The types that items may have, such as Doc.
+
+    Raises ValueError for anything else, when it's reached.
+    """
+    what = " or ".join(f"{kind.__name__}s" for kind in kinds)
+    if isinstance(data, DocBin) and Doc in kinds:
+        data = data.get_docs(vocab)
+    if isinstance(data, (bytes, Mapping, Doc, Span)) or not isinstance(data, Iterable):
+        raise ValueError(f"Expected a path or {what}, got a {type(data).__name__}: {data!r:.60}.")
+    for item in data:
+        if not isinstance(item, kinds):
+            kind = type(item).__name__
+            raise ValueError(f"Expected a path or {what}, got a {kind} among them: {item!r:.60}.")
+        yield item
+
+
 def examples_of(nlp: Language, data: Data) -> Iterator[Example]:
     """Stream the examples of a corpus: a path, or docs or examples with gold annotation.
 
@@ -102,7 +122,7 @@ def examples_of(nlp: Language, data: Data) -> Iterator[Example]:
         return model_examples(nlp, data)
     return (
         item if isinstance(item, Example) else Example(nlp.make_doc(item.text), item)
-        for item in data
+        for item in items_of(data, nlp.vocab, Doc, Example)
     )
 
 
@@ -127,6 +147,9 @@ def text_labels(cats: Mapping[str, float]) -> set[str]:
 
 def known_labels(cats: Mapping[str, Optional[float]]) -> dict[str, float]:
     """Return the labels that apply or don't. Those with None or NaN are unknown."""
+    for label, share in cats.items():
+        if not (share is None or isinstance(share, (bool, Real))):
+            raise ValueError(f"Expected 0 or 1 for {label!r} in doc.cats, got {share!r}.")
     return {x: share for x, share in cats.items() if share is not None and share == share}
 
 

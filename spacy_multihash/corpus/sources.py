@@ -33,7 +33,7 @@ from .conll import (
 from .texts import AnnotatedText, find_delimiter, json_values, read_csv, read_jsonl
 
 Format = Literal["conll", "jsonl", "csv"]
-_SUFFIXES: dict[str, Format] = {
+SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".conll", ".conll2002", ".conll2003", ".iob", ".iob2", ".bio"), "conll"),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "jsonl"),
     ".csv": "csv",
@@ -333,8 +333,8 @@ def guess_format(path: Path, reading: Reading) -> Format:
     Raises ValueError if neither fits a format.
     """
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
     votes: Counter[str] = Counter()
     for number, line in read_lines(Account(path)):
         if not line.strip():

@@ -19,7 +19,7 @@ import numpy
 import spacy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IDS, IS_SPACE, ORTH, SENT_START
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.util import import_file
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
@@ -34,7 +34,7 @@ from .alignment import INCORRECT_SPANS
 from .annotation import name_other, other_annotation
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
-from .read import known_labels, text_labels
+from .read import items_of, known_labels, text_labels
 from .shards import choose_shards, not_counted, read_shard
 from .symbols import attr_ids
 
@@ -589,7 +589,7 @@ def corpus_stats(
     test: Optional[Corpus] = None,
     *,
     lang: Optional[str] = None,
-    vectors: Union[str, Path, Vocab, None] = None,
+    vectors: Union[str, Path, Language, Vocab, None] = None,
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
     workers: Optional[Pool] = None,
@@ -602,8 +602,8 @@ def corpus_stats(
         folder of them. Docs of all splits share a vocab.
     lang (Optional[str]): The language of the vocab that computes the attributes. None: the language
         of the docs or the vectors, or xx.
-    vectors (Optional): A vocab with vectors, or a pipeline's name or path, to count words without a
-        vector.
+    vectors (Optional): A vocab with vectors, or a pipeline, its name or its path, to count words
+        without a vector.
     attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
         and character n-grams, such as ORTH[:2] and LOWER{3,5}.
     matching (Matching): How to compare entities.
@@ -615,13 +615,16 @@ def corpus_stats(
     for docs of another vocab.
     """
     given = {"train": train, "dev": dev, "test": test}
+    has_bins = any(isinstance(one, DocBin) for one in given.values())
+    own = spacy.blank(lang or "xx").vocab if has_bins else Vocab()
     corpora: dict[str, Union[_Files, list[Doc]]] = {
-        name: _Files(Path(one)) if isinstance(one, (str, Path)) else list(one)
+        name: _Files(Path(one)) if isinstance(one, (str, Path)) else list(items_of(one, own, Doc))
         for name, one in given.items()
-        if one is not None
+        if one is not None or name == "train"
     }
     docs = [doc for one in corpora.values() if isinstance(one, list) for doc in one]
     source = load_vectors(vectors) if isinstance(vectors, (str, Path)) else vectors
+    source = source.vocab if isinstance(source, Language) else source
     if docs and lang not in (None, docs[0].vocab.lang):
         raise ValueError(
             f"lang is for files, and these docs have the language {docs[0].vocab.lang}."

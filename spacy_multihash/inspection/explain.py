@@ -23,7 +23,7 @@ from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from thinc.api import to_numpy
 
-from ..common.checks import check_choice, check_whole
+from ..common.checks import check_choice, check_text, check_whole
 from ..common.load import loaded
 from ..common.nodes import EXTRACT_NGRAMS, find_nodes
 from ..common.progress import Progress, no_progress
@@ -262,8 +262,7 @@ def explain(
     """
     check_whole("explain", "window", window, 0)
     check_whole("explain", "max_entities", max_entities, 1)
-    if not text.strip():
-        raise ValueError("The text is empty.")
+    check_text(text)
     nlp = loaded(nlp)
     name = _find_component(nlp, component)
     explained = prepare(nlp, name)

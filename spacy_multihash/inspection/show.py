@@ -9,7 +9,7 @@ from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 
-from ..common.checks import check_unit
+from ..common.checks import check_text, check_unit
 from ..common.load import loaded
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
@@ -104,8 +104,7 @@ def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[floa
     """
     if threshold is not None:
         check_unit("show", "threshold", threshold)
-    if not text.strip():
-        raise ValueError("The text is empty.")
+    check_text(text)
     nlp = loaded(nlp)
     with asking_probabilities(nlp, threshold=threshold) as are_given:
         if threshold is not None and not are_given:

@@ -34,6 +34,7 @@ from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..corpus.export import Marked, Tool, record_of
+from ..corpus.read import items_of
 from ..corpus.shards import read_bare_docs
 from ..corpus.spans import match
 from .probabilities import Noted, Place, asking_probabilities, notes_of
@@ -335,7 +336,8 @@ def read_texts(nlp: Language, texts: Texts) -> Iterator[Doc]:
     """Stream texts as docs without annotation. Raises the errors of `read_bare_docs`."""
     if isinstance(texts, (str, Path)):
         return read_bare_docs(texts, nlp)
-    return (bare(text) if isinstance(text, Doc) else nlp.make_doc(text) for text in texts)
+    items = items_of(texts, nlp.vocab, str, Doc)
+    return (bare(text) if isinstance(text, Doc) else nlp.make_doc(text) for text in items)
 
 
 def saved_by_calibration(nlp: Language) -> Optional[OnGold]:

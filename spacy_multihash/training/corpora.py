@@ -9,7 +9,7 @@ from spacy.vocab import Vocab
 
 from ..corpus.convert import convert
 from ..corpus.read import read_docs
-from ..corpus.sources import Reading
+from ..corpus.sources import SUFFIXES, Reading
 from .options import Options
 
 # Likely problems of a corpus, with details.
@@ -46,6 +46,7 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
     Raises OSError or ValueError if it can't be read.
     """
     group: Any = options.group if name == "train" else None
+    beside = list[str]()
     if isinstance(given, (str, Path)):
         path = Path(given)
         name = str(path)
@@ -54,13 +55,15 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
         if path.suffix != ".spacy" and not (path.is_dir() and any(path.glob("**/*.spacy"))):
             return _converted(path, name, options, group)
         docs = list(read_docs(path, vocab))
+        beside = sorted(str(x) for x in path.glob("**/*") if x.suffix.lower() in SUFFIXES)
     elif isinstance(given, DocBin):
         docs = list(given.get_docs(vocab))
     else:
-        items: list[Any] = list(given)
-        if not items:
+        is_list = isinstance(given, Iterable) and not isinstance(given, (bytes, Mapping, Doc))
+        items: Any = list(given) if is_list else given
+        if items == []:
             raise ValueError(f"{name} has no texts. Give docs, or texts with their annotation.")
-        if not all(isinstance(item, Doc) for item in items):
+        if not is_list or not all(isinstance(item, Doc) for item in items):
             return _converted(items, name, options, group)
         made = DocBin(store_user_data=True, docs=items)  # in the vocab of the others
         docs = list(made.get_docs(vocab))
@@ -70,7 +73,8 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
             f"{name}: expected {group!r} as --group, found it in no doc.user_data. Name another "
             "key. DocBin keeps them with store_user_data=True."
         )
-    return GivenCorpus(name, docs, groups)
+    title = f"{name}: not read, as there are .spacy files beside them"
+    return GivenCorpus(name, docs, groups, [(title, beside)] if beside else [])
 
 
 def _converted(given: Any, name: str, options: Options, group: Any) -> GivenCorpus:  # noqa: ANN401
@@ -78,7 +82,9 @@ def _converted(given: Any, name: str, options: Options, group: Any) -> GivenCorp
     try:
         done = convert(given, reading=Reading(group=group), lang=options.lang)
     except ValueError as error:
-        raise ValueError(f"{error}\nTo name a format or other options, {_CONVERT}") from error
+        where = "" if isinstance(given, (str, Path)) else f"{name}: "
+        advice = f"To name a format or other options, {_CONVERT}"
+        raise ValueError(f"{where}{error}\n{advice}") from error
     (docs,) = done.docs.values()
     short = name.rpartition("/")[2]
     problems = [(f"{short}: {title}", lines) for title, lines in done.problems()]

@@ -83,6 +83,8 @@ def plan_fit(
     how, vocab = Options(**options), Vocab()
     if how.group is not None and dev is not None and test is not None:
         raise ValueError("--group is for splitting. Leave it out, or give no --dev or --test.")
+    if train is None:
+        raise ValueError("Expected a corpus to train on, got None.")
     given = {
         name: read_given(corpus, name, how, vocab)
         for name, corpus in (("train", train), ("dev", dev), ("test", test))

@@ -252,7 +252,7 @@ def words_with_vector(docs: Iterable[Doc], vocab: Vocab) -> float:
 
 def parse_size(text: str) -> int:
     """Read a number of parameters, such as 5M. Raises ValueError for anything else."""
-    match = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(str(text).strip())
     size = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
     if size < 1:
         raise ValueError(f"--max-size must be like 500K, 5M or 1G, got {text!r}.")

@@ -194,7 +194,7 @@ def test_command_reads_shards_and_writes_a_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["."], "Expected a package's name"),
+        (["."], "Give the pipeline in it, model"),
         (["plain"], "no embedding with rows to inspect: looked for .* components sentencizer"),
         (["model", "--data", "no.spacy"], "There is no corpus at"),
         (["model", "--data", "empty.spacy"], "The corpus has no tokens to inspect"),
