@@ -11,6 +11,7 @@ setting; and `value`, its value. `advice` says what to do.
 
 from collections.abc import Sequence
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Optional, TypeGuard
 
 import numpy
@@ -107,6 +108,13 @@ def check_text(value: object) -> None:
         raise ValueError(f"Expected a text, got {value!r:.60}.")
     if not value.strip():
         raise ValueError("The text is empty.")
+
+
+def check_paths(**paths: object) -> None:
+    """Check for paths, by the names of arguments."""
+    for name, value in paths.items():
+        if not isinstance(value, (str, Path)):
+            raise ValueError(f"{name} must be a path, got a {type(value).__name__}: {value!r:.60}.")
 
 
 def check_function(where: str, name: str, value: object) -> None:

@@ -18,6 +18,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
+from ..common.checks import check_paths
 from ..common.files import (
     check_writable,
     is_leftover,
@@ -196,6 +197,7 @@ def apply(
         raise ValueError(
             "Workers load the pipeline from its files: save it with nlp.to_disk, and give the path."
         )
+    check_paths(nlp=nlp, data=data, output=output)
     if format not in SUFFIXES:
         raise ValueError(f"format must be one of {', '.join(SUFFIXES)}, got {format!r}.")
     corpus, folder = Path(data).resolve(), Path(output).resolve()

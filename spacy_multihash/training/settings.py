@@ -14,6 +14,7 @@ from spacy.util import get_package_path, is_package, load_config, load_model_fro
 from spacy.vocab import Vocab
 from thinc.api import Config
 
+from ..common.checks import check_paths
 from ..common.files import read_json_map
 from ..common.outputs import spacy_command
 from ..common.result import Result
@@ -129,6 +130,7 @@ def init_config(
         raise ValueError("--dev and --max-size need --train, which settings are chosen by.")
     if train is not None and pipeline != "ner":
         raise ValueError(f"--train is for ner only, got {pipeline}. Leave it out.")
+    check_paths(train=train or "", dev=dev or "", vectors=vectors or "")
     for path in (train, dev, vectors):
         _check_no_variable(str(path))
     _check_vectors_language(lang, vectors)

@@ -12,6 +12,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from spacy_multihash import (
+    apply,
     calibrate,
     corpus_stats,
     errors,
@@ -19,6 +20,7 @@ from spacy_multihash import (
     evaluate,
     explain,
     explain_corpus,
+    init_config,
     next_texts,
     show,
 )
@@ -100,6 +102,16 @@ def test_what_is_no_pipeline_is_refused(tmp_path: Path) -> None:
     pipeline().to_disk(tmp_path / "model")
     with pytest.raises(ValueError, match="Give the pipeline in it"):
         show(tmp_path, "Anna")
+
+
+@pytest.mark.parametrize("given", [None, 5, b"corpus", [gold()]], ids=str)
+def test_what_is_no_path_is_refused(given: Any, tmp_path: Path) -> None:
+    for paths in ((given, "texts"), ("model", given)):
+        with pytest.raises(ValueError, match="must be a path"):
+            apply(*paths, tmp_path / "out")
+    if given is not None:
+        with pytest.raises(ValueError, match="train must be a path"):
+            init_config("ner", "en", train=given)
 
 
 def test_files_beside_a_corpus_are_named(tmp_path: Path) -> None:
