@@ -130,9 +130,7 @@ def init_config(
         raise ValueError("--dev and --max-size need --train, which settings are chosen by.")
     if train is not None and pipeline != "ner":
         raise ValueError(f"--train is for ner only, got {pipeline}. Leave it out.")
-    check_paths(train=train or "", dev=dev or "", vectors=vectors or "")
-    for path in (train, dev, vectors):
-        _check_no_variable(str(path))
+    _check_given(train=train, dev=dev, vectors=vectors)
     _check_vectors_language(lang, vectors)
     if train is None:
         return InitConfig(_make_config(pipeline, lang, vectors), ())
@@ -319,9 +317,12 @@ def _check_vectors_language(lang: str, vectors: Optional[str]) -> None:
         )
 
 
-def _check_no_variable(path: str) -> None:
-    """Raise ValueError for a path with a $, which starts a variable in configs."""
-    if "$" in path:
-        raise ValueError(
-            f"{path} cannot be in a config, because a $ starts a variable there. Rename it."
-        )
+def _check_given(**paths: object) -> None:
+    """Raise ValueError for what is no path, or has a $, which starts a variable in configs."""
+    given = {name: path for name, path in paths.items() if path is not None}
+    check_paths(**given)
+    for path in given.values():
+        if "$" in str(path):
+            raise ValueError(
+                f"{path} cannot be in a config, because a $ starts a variable there. Rename it."
+            )

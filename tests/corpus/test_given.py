@@ -104,7 +104,7 @@ def test_what_is_no_pipeline_is_refused(tmp_path: Path) -> None:
         show(tmp_path, "Anna")
 
 
-@pytest.mark.parametrize("given", [None, 5, b"corpus", [gold()]], ids=str)
+@pytest.mark.parametrize("given", [None, 5, b"corpus", [], [gold()]], ids=str)
 def test_what_is_no_path_is_refused(given: Any, tmp_path: Path) -> None:
     for paths in ((given, "texts"), ("model", given)):
         with pytest.raises(ValueError, match="must be a path"):
