@@ -5,6 +5,7 @@ Under the address sanitizer (see CONTRIBUTING.md), reading beyond an array ends 
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -71,6 +72,21 @@ def test_disagreeing_arrays_are_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["accelerated", "batch_ner", "batch_parser", "lookup", "tagger_ner"]
+)
+def test_arrays_of_other_dimensions_name_their_layer(name: str) -> None:
+    nlp = spacy.load(*(folder for folder in FOLDERS if folder.name == name))
+    for node in our_nodes(nlp):
+        for param in {"E", "W", "pad"}.intersection(node.param_names):
+            array: Any = node.get_param(param)
+            for edited in (array.ravel()[:0], array.ravel()[:1].reshape(()), array[..., None]):
+                node.set_param(param, edited)
+                with pytest.raises(ValueError, match=f"expected {param}|dimensional"):
+                    values(nlp)
+            node.set_param(param, array)
+
+
+@pytest.mark.parametrize(
     ("keys", "rows"),
     [
         ([1, 2, 3], [1, 2]),
@@ -86,16 +102,30 @@ def test_disagreeing_arrays_are_refused(folder: Path) -> None:
 def test_damaged_symbols_are_refused_when_loaded(
     keys: list[int], rows: list[int], tmp_path: Path
 ) -> None:
-    (folder,) = (folder for folder in FOLDERS if folder.name == "lookup")
-    spacy.load(folder).to_disk(tmp_path)
-    path = tmp_path / "tok2vec" / "model"
-    message = srsly.msgpack_loads(path.read_bytes())
-    (first, *_) = (attrs for attrs in message["attrs"] if "symbols" in attrs)
     table = {"keys": numpy.array(keys, "uint64"), "rows": numpy.array(rows, "int32")}
-    first["symbols"] = srsly.msgpack_dumps(table)
-    path.write_bytes(srsly.msgpack_dumps(message))
-    with pytest.raises(ValueError, match="lookup_rows"):
-        spacy.load(tmp_path)
+    load_with("symbols", table, "lookup_rows", tmp_path)
+
+
+@pytest.mark.parametrize("value", [None, "x", [1], numpy.arange(3), numpy.array(5)])
+@pytest.mark.parametrize(
+    ("name", "layer"), [("symbols", "lookup_rows"), ("window_size", "maxout_window_encoder")]
+)
+def test_settings_of_another_type_name_their_layer(
+    value: Any, name: str, layer: str, tmp_path: Path
+) -> None:
+    load_with(name, value, layer, tmp_path)
+
+
+def load_with(name: str, value: Any, layer: str, path: Path) -> None:
+    (folder,) = (folder for folder in FOLDERS if folder.name == "lookup")
+    spacy.load(folder).to_disk(path)
+    model = path / "tok2vec" / "model"
+    message = srsly.msgpack_loads(model.read_bytes())
+    (first, *_) = (attrs for attrs in message["attrs"] if name in attrs)
+    first[name] = srsly.msgpack_dumps(value)
+    model.write_bytes(srsly.msgpack_dumps(message))
+    with pytest.raises(ValueError, match=layer):
+        spacy.load(path)
 
 
 def test_symbols_that_fit_are_loaded() -> None:

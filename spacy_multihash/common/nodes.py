@@ -100,8 +100,8 @@ def _serialize(_: Pinned, value: Pinned, name: str, model: Model) -> bytes:
 
 @deserialize_attr.register(Pinned)
 def _deserialize(built: Pinned, value: bytes, name: str, model: Model) -> Pinned:
-    saved = srsly.msgpack_loads(value)
-    if saved != built.value:
+    if value != srsly.msgpack_dumps(built.value):
+        saved = srsly.msgpack_loads(value)
         raise ValueError(
             f"Cannot load weights into layer {describe(model)}: it was built with "
             f"{name} = {built.value!r}, the weights were trained with {name} = {saved!r}. "

@@ -289,7 +289,7 @@ def _describe(array):
         )
         if is_so
     ]
-    return ", ".join([f"shape {array.shape} and type {array.dtype.str[1:]}", *flags])
+    return ", ".join([f"shape {array.shape} and type {array.dtype.str.lstrip('<=|')}", *flags])
 
 
 cdef float *rows_of(

@@ -267,7 +267,7 @@ class KernelOps(ArrayOps, NumpyOps):
 def _can_multiply(arrays):
     """Return whether the kernels can multiply arrays."""
     return dispatch.chosen != NONE and all(
-        a.dtype == "float32" and a.flags.c_contiguous and a.flags.aligned for a in arrays
+        a.ndim and a.dtype == "float32" and a.flags.c_contiguous and a.flags.aligned for a in arrays
     )
 
 

@@ -45,6 +45,20 @@ class Reading:
 READING = Reading()
 
 
+def read_param(reading: Reading, node: Model, name: str, ndim: int) -> Any:  # noqa: ANN401
+    """Read a parameter that must have so many dimensions. Raises ValueError for any other.
+
+    Its sizes are checked by what computes with it.
+    """
+    array = reading.param(node, name)
+    if getattr(array, "ndim", None) != ndim:
+        raise ValueError(
+            f"Layer '{node.name}': expected {name} as an array of {ndim} dimensions, got "
+            f"{getattr(array, 'shape', array)!r}. Load the layer's own weights."
+        )
+    return array
+
+
 class _Made(NamedTuple):
     model: Model
     ops: ArrayOps

@@ -27,7 +27,7 @@ from ..common.types import Array, AttrLayer, AttrsLayer, RowLayer, SymbolColumn,
 from ..compute.array_ops import ArrayOps, Bags, ColumnTable, for_kernel, for_sums
 from ..compute.hashing import Hashing, hashing_of, importance_seed
 from ..compute.ops import operations
-from ..compute.plans import READING, Plan, Reading
+from ..compute.plans import READING, Plan, Reading, read_param
 from .rows import HASH_NAME, LOOKUP_NAME, hash_rows, hashed_by, read_keys
 
 # Node names, a file format.
@@ -270,7 +270,7 @@ def table_of(model: Model, reading: Reading = READING) -> Floats2d:
             f"Layer '{model.name}' has no weights: initialize it, or load weights, before using "
             "it. Setting the tables of a lookup takes the weights of its old tables away."
         )
-    return cast(Floats2d, reading.param(model, "E"))
+    return cast(Floats2d, read_param(reading, model, "E", 2))
 
 
 def gradient_of(model: Model) -> Floats2d:

@@ -214,6 +214,11 @@ def _serialize(_: Symbols, value: Symbols, name: str, model: Model) -> bytes:
 @deserialize_attr.register(Symbols)
 def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Symbols:
     arrays = srsly.msgpack_loads(value)
+    if not isinstance(arrays, dict):
+        raise ValueError(
+            f"Layer {describe(model)}: expected the arrays of a table's symbols and rows, got "
+            f"{type(arrays).__name__}. Load the layer's own weights."
+        )
     # Unpacked arrays are read-only views, in the byte order of the machine that wrote them.
     keys, rows = (
         numpy.array(arrays.get(key), of) for key, of in (("keys", "uint64"), ("rows", "int32"))

@@ -21,7 +21,7 @@ from ..compute.array_ops import (
 )
 from ..compute.maxout_norm import gradients
 from ..compute.ops import operations
-from ..compute.plans import READING, Plan, Reading
+from ..compute.plans import READING, Plan, Reading, read_param
 
 # Gradients of the passes, (N, nO) or None each -> gradients of the input, [(len(doc), nI)].
 PassesBackprop = Callable[[Sequence[Optional[Floats2d]]], list[Floats2d]]
@@ -208,7 +208,12 @@ def _steps(model: EncoderModel, reading: Reading = READING) -> list[Step]:
     nodes = [[layer, *norms[i : i + 1]] for i, layer in enumerate(convolutions)]
     # Read once, as passes that share their weights have the same nodes
     params = [
-        [reading.param(node, p) for node in of_one for p in node.param_names] for of_one in nodes
+        [
+            read_param(reading, node, name, 2 if name == "W" else 1)
+            for node in of_one
+            for name in node.param_names
+        ]
+        for of_one in nodes
     ]
     share = len(convolutions) == 1 + len(dilations)
     # The number and dilation of each convolution in the stack

@@ -21,7 +21,7 @@ from ...common.files import UnreadableFile, reading
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
 from ...compute.array_ops import ArrayOps
-from ...compute.plans import Reading
+from ...compute.plans import Reading, read_param
 from ..biluo import (
     Constraints,
     Entities,
@@ -309,7 +309,7 @@ class EntityTagger(Recognizer, TrainablePipe):
         labels = tuple(reading.entry(cfg, "labels"))
         unseen = [labels.index(label) for label in reading.entry(cfg, _UNSEEN)]
         output: Any = reading.ref(model, "output_layer")
-        W, b = (reading.param(output, name) for name in ("W", "b"))
+        W, b = read_param(reading, output, "W", 2), reading.param(output, "b")
         nO, never, pairs, finder = len(tag_names(labels)), None, None, None
         if len(W) != nO:
             self._check_weights("its model")

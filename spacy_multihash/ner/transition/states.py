@@ -30,7 +30,7 @@ from ...common.nodes import LINEAR
 from ...common.types import Array
 from ...compute.array_ops import ArrayOps
 from ...compute.ops import operations
-from ...compute.plans import READING, Reading
+from ...compute.plans import READING, Reading, read_param
 from ..biluo import Entities, as_entities
 from .rules import ANY_LABEL, NO_ACTION, NO_LABEL, Actions, Rules, valid_inside, valid_outside
 
@@ -128,12 +128,13 @@ def read_batch(weights: Weights, X: Array, rules: Rules, actions: Actions) -> Ba
 def weights_of(model: Model, reading: Reading = READING) -> Weights:
     """View the parameters of a parser_model. spaCy keeps `upper` on the host."""
     lower: Any = reading.ref(model, "lower")
-    W, b, pad = (reading.param(lower, name) for name in ("W", "b", "pad"))
+    W, pad = (read_param(reading, lower, name, 4) for name in ("W", "pad"))
+    b = reading.param(lower, "b")
     nF, nH, nP, nI = W.shape
     upper = upper_b = unseen = None
     if reading.attr(model, "has_upper"):
         last: Any = reading.ref(model, "upper")
-        upper, upper_b = reading.param(last, "W"), reading.param(last, "b")
+        upper, upper_b = read_param(reading, last, "W", 2), reading.param(last, "b")
     if unseen_classes := reading.attr(model, "unseen_classes"):
         unseen = numpy.zeros(nH if upper is None else len(upper), dtype=bool)
         unseen[list(unseen_classes)] = True
