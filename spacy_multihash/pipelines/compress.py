@@ -316,7 +316,8 @@ def write_compressed(
         raise ValueError(
             "The pipeline has no components, and so no weights to compress. Give a trained one."
         )
-    vectors = _name(nlp.config["nlp"].get("vectors"), "@vectors")
+    # Configs of spaCy 3.0 and 3.1 don't name their vectors.
+    vectors = _name(nlp.config["nlp"].get("vectors"), "@vectors") or _SPACY_VECTORS
     if vectors not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
         raise ValueError(
             f"Only spaCy's own vectors, {_SPACY_VECTORS}, can be compressed, got {vectors}. Leave "

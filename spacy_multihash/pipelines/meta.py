@@ -5,7 +5,7 @@ from typing import Any, Optional
 
 import spacy
 from spacy.language import Language
-from spacy.util import get_minor_version_range, get_package_version, split_requirement
+from spacy.util import get_minor_version_range, get_package_version
 
 PACKAGE = "spacy-multihash"
 # Begins the paragraph of the notes that `restore` leaves out.
@@ -36,8 +36,17 @@ def require(meta: dict[str, Any]) -> None:
     meta["spacy_version"] = get_minor_version_range(spacy.about.__version__)
     version = get_package_version(PACKAGE)  # None in applications without metadata
     ours = PACKAGE if version is None else f"{PACKAGE}>={version},<{int(version.split('.')[0]) + 1}"
-    others = [r for r in meta.get("requirements") or [] if split_requirement(r)[0] != PACKAGE]
-    meta["requirements"] = [*others, ours]
+    meta["requirements"] = [*_other_requirements(meta), ours]
+
+
+def _other_requirements(meta: dict[str, Any]) -> list[Any]:
+    """List what a meta requires beside this package: names with versions, URLs or anything else."""
+    listed = meta.get("requirements") or []
+    return [
+        required
+        for required in (listed if isinstance(listed, list) else [listed])
+        if not re.match(rf"{PACKAGE}\s*($|[^\w.\s-])", str(required))
+    ]
 
 
 def mark(meta: dict[str, Any], done: str, name: Optional[str], note: str) -> None:
@@ -64,7 +73,7 @@ _SUFFIXES = {"accelerated": "fast", "compressed": "small"}
 
 
 def _paragraphs(meta: dict[str, Any]) -> list[str]:
-    return [text for text in (meta.get("notes") or "").split("\n\n") if text]
+    return [text for text in str(meta.get("notes") or "").split("\n\n") if text]
 
 
 def mark_accelerated(nlp: Language, name: Optional[str], replaced: bool) -> None:
@@ -99,8 +108,7 @@ def forget_package(nlp: Language) -> None:
             meta.pop(key, None)
         else:
             meta[key] = value
-    if meta.get("notes"):
+    if isinstance(meta.get("notes"), str):
         meta["notes"] = "\n\n".join(t for t in _paragraphs(meta) if not t.startswith(NEEDS))
-    if "requirements" in meta:
-        names = [(r, split_requirement(r)[0]) for r in meta["requirements"]]
-        meta["requirements"] = [r for r, name in names if name != PACKAGE]
+    if isinstance(meta.get("requirements"), list):
+        meta["requirements"] = _other_requirements(meta)

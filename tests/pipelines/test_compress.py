@@ -347,6 +347,17 @@ def test_refusals(make: Callable[[], Language], message: str, tmp_path: Path) ->
     assert not list(tmp_path.iterdir())
 
 
+def test_config_without_vectors_is_compressed(tmp_path: Path) -> None:
+    nlp = built()
+    nlp.to_disk(tmp_path / "old")
+    path = tmp_path / "old" / "config.cfg"
+    config = Config().from_disk(path, interpolate=False)
+    del config["nlp"]["vectors"]  # as spaCy 3.0 wrote it
+    config.to_disk(path)
+    compress(tmp_path / "old", tmp_path / "small", loads=0)
+    assert type(spacy.load(tmp_path / "small").vocab.vectors).__name__ == "CompressedVectors"
+
+
 def test_precision_that_there_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="weights must be one of"):
         compress(built(), tmp_path / "small", weights="int4", loads=0)

@@ -243,6 +243,25 @@ def test_accelerated_pipeline_gets_its_files_back(name: str, tmp_path: Path) -> 
     assert_same_files(tmp_path / "spacy", tmp_path / "memory")
 
 
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"notes": 5, "requirements": "numpy"},
+        {"notes": ["a"], "requirements": ["git+https://localhost/x.git", "spacy-multihash-extra"]},
+    ],
+)
+def test_meta_of_any_kind_comes_back(meta: Settings, tmp_path: Path) -> None:
+    nlp = drawn({"ner": ner(CNN)})
+    nlp.meta.update(meta)
+    nlp.to_disk(tmp_path / "spacy")
+    accelerate(tmp_path / "spacy", tmp_path / "fast")
+    compress(tmp_path / "fast", tmp_path / "small", loads=0)
+    for name in ("fast", "small"):
+        assert spacy.load(tmp_path / name).meta["requirements"][-1].startswith("spacy-multihash>=")
+    restore(tmp_path / "fast", tmp_path / "back")
+    assert_same_files(tmp_path / "spacy", tmp_path / "back")
+
+
 @pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")
 def test_real_pipeline_gets_its_files_back(english: Language, tmp_path: Path) -> None:
     spacy.load(english.path).to_disk(tmp_path / "spacy")  # others gave the fixture more strings
