@@ -434,3 +434,32 @@ def test_inputs_and_gradients_are_not_written_to(case: Case) -> None:
     backprop(dY)
     for array, copy in zip([*arrays_of(X), *arrays_of(dY)], [*before, *given], strict=True):
         assert_array_equal(array, copy)
+
+
+OTHER_SHAPES = [lambda dY: dY[..., :-1], lambda dY: dY[..., 1:, :]]
+
+
+@pytest.mark.parametrize("cut", OTHER_SHAPES, ids=["narrower", "shorter"])
+def test_gradients_of_another_shape_are_refused(case: Case, cut: Callable[[Any], Any]) -> None:
+    if case.trains and not case.of_spacy:
+        Y, backprop = initialized(case).begin_update(case.X(7))
+        with pytest.raises(ValueError, match="Shape mismatch in backprop|takes vectors .* width"):
+            backprop(change(Y, cut))
+
+
+ONE_CALL = [name for name in CASES if name.startswith(("Maxout", "Iterated", "token_tagger"))]
+
+
+@pytest.mark.parametrize("name", ONE_CALL)
+def test_predictions_in_one_call_have_no_way_back(name: str) -> None:
+    Y, backprop = initialized(CASES[name])(CASES[name].X(7), is_train=False)
+    with pytest.raises(ValueError, match="cannot go back from a prediction"):
+        backprop(Y)
+
+
+@pytest.mark.parametrize("is_train", [True, False])
+@pytest.mark.parametrize("name", ONE_CALL[1:-1])
+def test_encoders_refuse_vectors_of_another_width(name: str, is_train: bool) -> None:
+    X = change(CASES[name].X(7), OTHER_SHAPES[0])
+    with pytest.raises(ValueError, match="takes vectors of tokens of width 4, got 3"):
+        initialized(CASES[name])(X, is_train)

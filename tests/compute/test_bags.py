@@ -9,7 +9,7 @@ from thinc.api import Ops, to_numpy
 
 from spacy_multihash.compute.array_ops import Bags, for_sums
 from spacy_multihash.compute.ops import operations
-from spacy_multihash.compute.threads import set_threads
+from tests.helpers.kernels import assert_same_with_threads
 
 ROWS = 13
 
@@ -87,12 +87,4 @@ def test_numbers_that_are_not_finite_stay_so(ops: Ops, value: float) -> None:
 def test_results_are_the_same_with_any_number_of_threads(ops: Ops) -> None:
     lengths = numpy.random.default_rng(0).integers(0, 4, 3000).tolist()
     case = draw(lengths, 2, 37, weighted=True, mean=True)
-    results = []
-    former = set_threads(1)
-    for number in (1, 2, 3, 7):
-        set_threads(number)
-        results.append(compute(case, ops))
-    set_threads(former)
-    for result in results[1:]:
-        for array, expected in zip(result, results[0], strict=True):
-            assert_array_equal(array, expected)
+    assert_same_with_threads(lambda: compute(case, ops))

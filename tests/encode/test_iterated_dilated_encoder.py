@@ -198,17 +198,6 @@ def test_weights_of_other_settings_are_refused(name: str, value: Any) -> None:
         other.from_bytes(saved)
 
 
-def test_other_shapes_and_a_way_back_from_predictions_are_refused() -> None:
-    model, X = build(4, [1, 2], 1, 1, {}), random_vectors(3, 4)
-    for is_train in (False, True):
-        with pytest.raises(ValueError, match="vectors of tokens of width 4, got 5"):
-            model([random_vectors(2, 5)], is_train)
-    with pytest.raises(ValueError, match="Shape mismatch in backprop"):
-        model.begin_update([X])[1]([random_vectors(2, 4)])
-    with pytest.raises(ValueError, match="cannot go back from a prediction"):
-        model([X], is_train=False)[1]([X])
-
-
 # The registered architecture. What it refuses is in tests/test_settings.py.
 
 

@@ -1,6 +1,5 @@
 """The layer token_tagger: its scores, its gradients, and what it refuses."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -180,27 +179,3 @@ def test_no_tokens_are_legal(ops: Ops, encode: Any, every_pass: bool, lengths: l
     scores, backprop = model.begin_update(docs)
     assert scores.shape == (REPEATS if every_pass and encode is dilated else 1, 0, TAGS)
     assert backprop(scores) == []
-
-
-def backprop_of(shape: tuple[int, ...], *, is_train: bool = True) -> None:
-    _, backprop = build(dilated())(make_docs([3]), is_train)
-    backprop(numpy.zeros(shape, dtype="float32"))
-
-
-MISMATCH = r"Shape mismatch in backprop. Y: \(3, 3, 5\)"
-REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: backprop_of((1, 3, TAGS)), MISMATCH),
-    (lambda: backprop_of((REPEATS, 2, TAGS)), MISMATCH),
-    (lambda: backprop_of((REPEATS, 3, TAGS + 1)), MISMATCH),
-    (lambda: backprop_of((3 * REPEATS, TAGS)), MISMATCH),
-    (
-        lambda: backprop_of((1, 3, TAGS), is_train=False),
-        "'token_tagger' cannot go back from a prediction",
-    ),
-]
-
-
-@pytest.mark.parametrize(("do", "message"), REFUSED)
-def test_refusals(do: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        do()
