@@ -6,11 +6,7 @@ import numpy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spacy_multihash.ner.biluo import (
-    are_entities,
-    entities_of,
-    tag_names,
-)
+from spacy_multihash.ner.biluo import are_entities, entities_of, tag_names
 
 LABELS = ["GPE", "ORG", "PERSON"]
 
@@ -37,10 +33,7 @@ def test_tags_are_entities_if_they_follow_from_end_to_end_of_each_doc(
     names = tag_names(LABELS[:1])
     expected = all(
         all(0 <= tag < 5 for tag in doc)
-        and all(
-            follows(before, after)
-            for before, after in pairwise(["O", *(names[tag] for tag in doc), "O"])
-        )
+        and all(follows(*pair) for pair in pairwise(["O", *(names[tag] for tag in doc), "O"]))
         for doc in docs
     )
     flat = numpy.array([tag for doc in docs for tag in doc], dtype="int64")
@@ -51,7 +44,5 @@ def test_entities_are_read_off_tags() -> None:
     names = ["U-ORG", "O", "B-GPE", "I-GPE", "L-GPE", "B-PERSON", "L-PERSON", "U-GPE", "O"]
     numbers = {name: number for number, name in enumerate(tag_names(LABELS))}
     tags = numpy.array([numbers[name] for name in names])
-    entities = entities_of(tags, len(numbers))
-    assert entities.starts.tolist() == [0, 2, 5, 7]
-    assert entities.ends.tolist() == [1, 5, 7, 8]
-    assert entities.labels.tolist() == [1, 0, 2, 0]
+    found = numpy.array(entities_of(tags, len(numbers))).T.tolist()
+    assert found == [[0, 1, 1], [2, 5, 0], [5, 7, 2], [7, 8, 0]]

@@ -93,17 +93,14 @@ def examples_of(nlp: Language, spaces: str = "") -> list[Example]:
     return [Example(nlp.make_doc(f"{spaces}{doc.text}"), doc) for doc in make_docs()]
 
 
-def test_entities_count_by_label(nlp: Language) -> None:
-    judged = judge_entities(nlp, "tagger_ner", examples_of(nlp))
-    assert sorted(judged.labels.tolist()) == ["GPE"] * 3 + ["PER"] * 4
-
-
 def test_entities_on_tokens_that_do_not_align_do_not_count(nlp: Language) -> None:
     gold = Doc(nlp.vocab, words=["An", "na", "likes", "Oslo", "."], spaces=[False] + [True] * 4)
     gold.set_ents([Span(gold, 3, 4, label="GPE")], missing=[gold[1:2]], default="outside")
     predicted = Doc(nlp.vocab, words=["Anna", "likes", "Oslo", "."])
     judged = judge_entities(nlp, "tagger_ner", [Example(predicted, gold)])
     assert judged.labels.tolist() == ["GPE"]
+    aligned = judge_entities(nlp, "tagger_ner", examples_of(nlp))
+    assert sorted(aligned.labels.tolist()) == ["GPE"] * 3 + ["PER"] * 4
 
 
 def with_pipes(*names: str) -> Language:
@@ -200,11 +197,8 @@ def best_of(*right: bool) -> None:
 REFUSED: list[tuple[Callable[[], None], str]] = [
     (judge_without_gold, 'Component "tagger_ner" predicts no entity'),
     (judge_made_and_left_out, "another doc than it was given, and left out [1-9]"),
-    (lambda: best_of(True, True, True), "All 3 entities .* are right, .* a larger dev corpus"),
-    (
-        lambda: best_of(False, False, False),
-        "None of the 3 entities .* are right, .* a larger dev corpus",
-    ),
+    (lambda: best_of(True, True, True), "All 3 entities .* are right"),
+    (lambda: best_of(False, False, False), "None of the 3 entities .* are right"),
     (lambda: best_of(False, True, True), "at the edge of the range, .* a larger dev corpus"),
     (lambda: calibrate(spacy.blank("en"), [], bins=1), "bins must be"),
 ]

@@ -88,8 +88,7 @@ def test_entities_that_are_there_already_are_not_expected(nlp: Language) -> None
     doc = nlp.make_doc("Anna met Bob in Rome .")
     doc.set_ents([Span(doc, 0, 1, label="PER")], default="missing")
     pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
-    pipe.spans_key = "all"
-    pipe.candidates_above = 1e-7
+    pipe.spans_key, pipe.candidates_above = "all", 1e-7
     group = pipe(doc).spans["all"]
     sums = Counter[str]()
     for span, p in zip(group, group.attrs["scores"].tolist(), strict=True):
@@ -116,7 +115,9 @@ def test_calibration_on_dev_corrects_the_counts_and_widens_the_intervals(nlp: La
     assert few[1] - few[0] > many[1] - many[0]
 
 
-def test_precision_falls_further_than_probabilities_do(nlp: Language) -> None:
+def test_precision_falls_further_than_probabilities_do_and_a_warning_stands_above(
+    nlp: Language,
+) -> None:
     calibrate(nlp, wrong_docs() * 10)
     texts = [doc.text for doc in wrong_docs()] * 10
     same = estimate(nlp, texts)
@@ -132,6 +133,10 @@ def test_precision_falls_further_than_probabilities_do(nlp: Language) -> None:
     further = EXTENT * dev / (dev + PRIOR)
     assert fall > 0.5 and fell == pytest.approx((1 + further) * fall, rel=0.05)
     assert unsure.overall.true >= unsure.overall.right
+    (warning,) = unsure.warnings
+    assert "another kind" in warning and f"{unsure.confidence:.0%}" in warning
+    assert str(unsure).startswith(warning) and next(iter(unsure.to_json())) == "warnings"
+    assert unsure.page().index("another kind") < unsure.page().index("<table")
     pipe.temperature = surer / 4  # no surer text makes a better model
     sure = estimate(nlp, texts)
     assert sure.precision == pytest.approx(sure.confidence)
@@ -158,20 +163,6 @@ def test_gold_is_never_looked_at(nlp: Language, tmp_path: Path) -> None:
     assert not any(doc.spans for doc in blind)
 
 
-def test_warnings_stand_above_the_scores(nlp: Language) -> None:
-    texts = [doc.text for doc in wrong_docs()] * 10
-    calibrate(nlp, wrong_docs() * 10)
-    pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
-    pipe.temperature *= 4
-    found = estimate(nlp, texts)
-    (warning,) = found.warnings
-    assert "another kind" in warning and f"{found.confidence:.0%}" in warning
-    assert str(found).startswith(warning)
-    page = found.page()
-    assert page.index("another kind") < page.index("<table")
-    assert next(iter(found.to_json())) == "warnings"
-
-
 def test_a_small_dev_corpus_tells_little(nlp: Language) -> None:
     calibrate(nlp, wrong_docs() * 10)
     nlp.meta[KEY].update(predicted=FEW_ON_DEV - 1, right=9, expected_right=9.0)
@@ -194,10 +185,9 @@ def test_pipelines_without_probabilities_and_no_texts_are_refused(nlp: Language)
     blank.add_pipe("ner")
     with pytest.raises(ValueError, match="accelerate"):
         estimate(blank, TEXTS)
-    with pytest.raises(ValueError, match="no texts"):
-        estimate(nlp, [])
-    with pytest.raises(ValueError, match="no texts"):
-        next_texts(nlp, [], 1)
+    for ask in (estimate, next_texts):
+        with pytest.raises(ValueError, match="no texts"):
+            ask(nlp, [], *[1] * (ask is next_texts))
 
 
 # What to annotate next
@@ -256,10 +246,8 @@ def test_next_texts_are_written_for_tools(tool: Tool, tmp_path: Path) -> None:
             line["annotations"] = [{"result": predicted["result"]}]  # as if it was accepted
             for result in predicted["result"]:
                 value, encoded = result["value"], line["data"]["text"].encode("utf-16-le")
-                assert (
-                    encoded[2 * value["start"] : 2 * value["end"]].decode("utf-16-le")
-                    == (value["text"])
-                )
+                cut = encoded[2 * value["start"] : 2 * value["end"]]
+                assert cut.decode("utf-16-le") == value["text"]
                 assert 0 < result["score"] <= 1
     write_json_lines(tmp_path / "next.jsonl", lines)
     reading = Reading(offsets="utf16" if tool == "labelstudio" else None)

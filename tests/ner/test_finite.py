@@ -39,15 +39,10 @@ def score(nlp: Language) -> Any:
 NOT_FINITE = '"tagger_ner": the scores of tags are not finite.* lower learn_rate'
 REFUSED: list[tuple[Callable[[Language], Any], str, tuple, str]] = [
     *((find, decoder, (w,), NOT_FINITE) for decoder in DECODERS for w in (NAN_E, INF_G, NAN_B)),
-    (find, "crf", (NAN_T,), NOT_FINITE),
-    (find, "crf", (INF_T,), NOT_FINITE),
+    *((find, "crf", (w,), NOT_FINITE) for w in (NAN_T, INF_T)),
     (score, "greedy, of a crf", (INF_T,), NOT_FINITE),
     (find, "greedy", (LARGE_W, ("layernorm", "G", 3e38)), NOT_FINITE),
-    *(
-        (update, decoder, (w,), "E910.*'tagger_ner'")
-        for decoder in ("constrained", "crf")
-        for w in (INF_G, NAN_B)
-    ),
+    *((update, decoder, (INF_G,), "E910.*'tagger_ner'") for decoder in ("constrained", "crf")),
 ]
 
 

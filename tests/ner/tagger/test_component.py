@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,11 +19,8 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Adam, Config
 
-from spacy_multihash import EntityTagger
 from spacy_multihash.ner.biluo import tag_names
-from spacy_multihash.ner.entities import (
-    EntityKey,
-)
+from spacy_multihash.ner.entities import EntityKey
 from tests.helpers.tagger_ner import (
     CRF,
     DECODERS,
@@ -63,13 +61,17 @@ def test_decoder_of_a_trained_component_can_be_changed() -> None:
     assert pipe_of(blank()).decoder == "constrained"
 
 
-def test_labels_may_be_added_before_initialization_without_examples() -> None:
+def test_labels_may_be_added_before_initialization_without_examples(tmp_path: Path) -> None:
     nlp = blank()
     assert [pipe_of(nlp).add_label(label) for label in ("PER", "GPE", "PER")] == [1, 1, 0]
-    nlp.initialize()
-    assert pipe_of(nlp).labels == ("PER", "GPE")
-    assert pipe_of(nlp).model.get_ref("output_layer").get_param("b").shape == (9,)
-    assert all(token.ent_iob for token in nlp(TEXTS[0]))
+    nlp.to_disk(tmp_path)
+    for each in (nlp, spacy.load(tmp_path)):
+        each.initialize()
+        assert pipe_of(each).labels == ("PER", "GPE")
+        assert pipe_of(each).model.get_ref("output_layer").get_param("b").shape == (9,)
+        assert all(token.ent_iob for token in each(TEXTS[0]))
+    with_labels(other := blank(), iter(["PER", "GPE"]))
+    assert pipe_of(other).labels == ("PER", "GPE")
 
 
 # What it does to docs, as ner does
@@ -182,9 +184,8 @@ def test_entities_that_are_there_are_scored_as_if_the_model_found_them(
     nlp = taggers[name]
     whole = nlp(TEXTS[0])
     doc = nlp.make_doc(TEXTS[0])
-    doc.set_ents(
-        [Span(doc, e.start, e.end, label=e.label) for e in whole.ents[1:2]], default="missing"
-    )
+    second = whole.ents[1]
+    doc.set_ents([Span(doc, second.start, second.end, second.label)], default="missing")
     pipe_of(nlp)(doc)
     assert found(whole)[1] in found(doc)
     at = found(doc).index(found(whole)[1])
@@ -204,9 +205,8 @@ def test_new_entities_are_scored_given_those_that_are_there(
     pipe_of(nlp)(doc)
     new = [ent for ent in doc.ents if ent.label_ != "OTHER"]
     spans = doc.spans["found"]
-    assert list(spans) == new and [key[1][:2] for key in asked.keys] == [
-        (e.start, e.end) for e in new
-    ]
+    assert list(spans) == new
+    assert [key[1][:2] for key in asked.keys] == [(ent.start, ent.end) for ent in new]
     assert_allclose(spans.attrs["scores"], asked.probabilities(1.0), rtol=1e-5)
     assert free.attrs["scores"].tolist() != spans.attrs["scores"].tolist()
 
@@ -214,8 +214,7 @@ def test_new_entities_are_scored_given_those_that_are_there(
 def test_blocked_tokens_are_in_no_entity_when_others_are_scored() -> None:
     nlp = randomized(CRF, spans_key="found")
     free, blocked = nlp.make_doc(TEXTS[0]), nlp.make_doc(TEXTS[0])
-    ents = [Span(free, 0, 1, label="PER")]
-    free.set_ents(ents, default="missing")
+    free.set_ents([Span(free, 0, 1, label="PER")], default="missing")
     blocked.set_ents([Span(blocked, 0, 1, label="PER")], blocked=[blocked[1:]], default="missing")
     scores = [pipe_of(nlp)(doc).spans["found"].attrs["scores"][0] for doc in (free, blocked)]
     assert scores[1] > scores[0]
@@ -230,39 +229,31 @@ def scores_of(doc: Doc) -> dict[EntityKey, float]:
     return {(s.start, s.end, s.label_): score for s, score in zip(spans, scores, strict=True)}
 
 
+def listed_by(nlp: Language) -> dict[tuple[int, EntityKey], float]:
+    docs = enumerate(nlp.pipe(TEXTS))
+    return {(i, key): score for i, doc in docs for key, score in scores_of(doc).items()}
+
+
 @pytest.mark.parametrize("name", DECODERS)
 def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
     model, decoder = DECODERS[name]
     nlp = randomized(model, decoder=decoder, spans_key="found")
     docs = [nlp.make_doc(text) for text in TEXTS]
+    spans = [[*combinations(range(len(doc) + 1), 2)] for doc in docs]
     keys = [
-        [
-            (start, end, label)
-            for label in pipe_of(nlp).labels
-            for start in range(len(doc))
-            for end in range(start + 1, len(doc) + 1)
-        ]
-        for doc in docs
+        [(*span, label) for label in pipe_of(nlp).labels for span in of_doc] for of_doc in spans
     ]
     asked = pipe_of(nlp).score_spans(docs, keys)
     assert asked.keys == [(i, key) for i, of_doc in enumerate(keys) for key in of_doc]
     probable = dict(zip(asked.keys, asked.probabilities(1.0).tolist(), strict=True))
-    expected = {
-        (i, (start, end, label)): score
-        for i, doc in enumerate(nlp.pipe(TEXTS))
-        for (start, end, label), score in scores_of(doc).items()
-    }
+    expected = listed_by(nlp)
     assert 0 < len(expected) < len(probable)
     assert {key: probable[key] for key in expected} == pytest.approx(expected, rel=1e-4)
     pipe_of(nlp).candidates_above = 0.01
-    listed = {
-        (i, key): score
-        for i, doc in enumerate(nlp.pipe(TEXTS))
-        for key, score in scores_of(doc).items()
-    }
+    listed = listed_by(nlp)
     wanted = {key: p for key, p in probable.items() if p >= 0.01 or key in expected}
     assert len(wanted) > len(expected) and listed == pytest.approx(wanted, rel=1e-4)
-    with pytest.raises(ValueError, match="There is no label 'X'. Expected one of"):
+    with pytest.raises(ValueError, match="no label 'X'"):
         pipe_of(nlp).score_spans(docs[:1], [[(0, 1, "X")]])
 
 
@@ -322,15 +313,8 @@ def test_pipeline_goes_to_bytes_and_disk_and_back(name: str, tmp_path: Path) -> 
     assert outcomes(pickle.loads(pickle.dumps(nlp))) == expected
 
 
-def test_component_without_weights_goes_to_disk_and_back(tmp_path: Path) -> None:
-    nlp = blank()
-    pipe_of(nlp).add_label("PER")
-    nlp.to_disk(tmp_path)
-    assert pipe_of(spacy.load(tmp_path)).labels == ("PER",)
-
-
 NEW = ("They like rain .", [(10, 14, "DRINK")])
-MODELS = {"independent": tagger(), "crf": CRF}
+MODELS = {"independent": tagger(), "crf": CRF, "of 9 tags": tagger(nO=9)}
 
 
 def examples_with_new(nlp: Language) -> list[Example]:
@@ -398,7 +382,7 @@ def test_gradients_of_steps_before_are_kept() -> None:
     assert grads[0][kept].any() and not numpy.delete(grads[0], kept, axis=0).any()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["independent", "crf"])
 def test_an_added_label_is_not_predicted_before_an_example_has_it(name: str) -> None:
     nlp = initialized(MODELS[name], spans_key="found")
     pipe_of(nlp).add_label("NEW")
@@ -416,21 +400,20 @@ def test_an_added_label_is_not_predicted_before_an_example_has_it(name: str) -> 
 
 def test_a_load_that_fails_leaves_labels_and_predictions(tmp_path: Path) -> None:
     nlp = trained()
-    tagger = nlp.get_pipe("tagger_ner")
-    assert isinstance(tagger, EntityTagger)
-    labels, entities = tagger.labels, [(e.text, e.label_) for e in nlp(TEXTS[0]).ents]
+    tagger = pipe_of(nlp)
+    labels, entities = tagger.labels, entities_of([nlp(TEXTS[0])])
     with pytest.raises(ValueError, match="Can.t read file"):
         tagger.from_disk(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="unpack|msgpack|Unpack|trailing|extra|bytes"):
+    with pytest.raises(ValueError):
         tagger.from_bytes(b"garbage")
-    assert tagger.labels == labels and entities
-    assert [(e.text, e.label_) for e in nlp(TEXTS[0]).ents] == entities
+    assert tagger.labels == labels and entities_of([nlp(TEXTS[0])]) == entities == gold()[:1]
 
 
 @pytest.mark.parametrize(
     ("name", "how"),
     [
         ("independent", "resumed"),
+        ("of 9 tags", "loaded"),
         *(("crf", how) for how in ("resumed", "added", "sourced", "loaded")),
     ],
 )
@@ -456,15 +439,6 @@ def test_training_goes_on_with_a_new_label(name: str, how: str, tmp_path: Path) 
 # Refusals
 
 
-def test_a_number_of_tags_in_the_config_may_grow(tmp_path: Path) -> None:
-    nlp = initialized(tagger(nO=9))
-    pipe_of(nlp).add_label("NEW")
-    nlp.to_disk(tmp_path)
-    loaded = spacy.load(tmp_path)
-    assert pipe_of(loaded).labels == ("GPE", "PER", "NEW")
-    assert entities_of(loaded.pipe(TEXTS)) == entities_of(nlp.pipe(TEXTS))
-
-
 def load_without_cfg(nlp: Language) -> None:
     with TemporaryDirectory() as folder:
         nlp.to_disk(folder)
@@ -474,12 +448,6 @@ def load_without_cfg(nlp: Language) -> None:
 
 def with_labels(nlp: Language, labels: Any) -> None:
     pipe_of(nlp).initialize(lambda: examples_of(nlp), nlp=nlp, labels=labels)
-
-
-def test_labels_may_come_one_by_one() -> None:
-    nlp = blank()
-    with_labels(nlp, iter(["PER", "GPE"]))
-    assert pipe_of(nlp).labels == ("PER", "GPE")
 
 
 LABELS_REFUSED = "labels must be a list of strings, as spacy init labels"

@@ -121,16 +121,14 @@ def best_tags(doc: Batch, transitions: numpy.ndarray) -> list[int]:
     return tags[sums.argmax()].tolist()
 
 
+@pytest.mark.parametrize("decode", [constrained, crf])
 @given(batch=batches(st.integers(0, 2)))
-def test_decode_constrained_finds_the_best_tags(batch: Batch) -> None:
-    none = numpy.zeros_like(batch.transitions)
-    assert constrained(batch).tolist() == [t for doc in split(batch) for t in best_tags(doc, none)]
-
-
-@given(batch=batches(st.integers(0, 2)))
-def test_decode_crf_finds_the_best_tags(batch: Batch) -> None:
-    expected = [t for doc in split(batch) for t in best_tags(doc, batch.transitions)]
-    assert crf(batch).tolist() == expected
+def test_best_tags_are_found_by_all_kernels(decode: Decoder, batch: Batch) -> None:
+    pairs = batch.transitions if decode is crf else numpy.zeros_like(batch.transitions)
+    expected = [tag for doc in split(batch) for tag in best_tags(doc, pairs)]
+    for kernels in available_kernels():
+        with using_kernels(kernels):
+            assert decode(batch).tolist() == expected
 
 
 def test_decode_crf_reads_no_transition_that_is_not_allowed() -> None:
@@ -197,20 +195,3 @@ def test_decoders_find_the_same_where_all_scores_of_a_token_are_higher(decode: D
     batch = batch._replace(scores=scores, transitions=transitions)
     changed = batch._replace(scores=scores + higher.astype("float32"))
     numpy.testing.assert_array_equal(decode(changed), decode(batch))
-
-
-# The compiled decoder, and its twin in arrays
-
-
-def decode_with(kernels: str, decode: Decoder, batch: Batch) -> numpy.ndarray:
-    with using_kernels(kernels):
-        return decode(batch)
-
-
-@pytest.mark.parametrize("decode", [constrained, crf])
-@given(batch=batches(st.integers(0, 3), max_tokens=12))
-@example(random_batch([300, 0, 150, 1, 300], 73))
-def test_all_kernels_find_the_same_tags(decode: Decoder, batch: Batch) -> None:
-    expected = decode_with("none", decode, batch).tolist()
-    for kernels in available_kernels():
-        assert decode_with(kernels, decode, batch).tolist() == expected

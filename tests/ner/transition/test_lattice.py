@@ -33,14 +33,6 @@ NONE = Entities(*numpy.zeros((3, 0), dtype="int64"))
 EVERYTHING = 1e-99  # the least mass that is followed
 # Scores are of single precision
 CLOSE = {"rtol": 1e-4, "atol": 1e-7}
-STUCK = Words("abcd", iob=[0, 1, 1, 0], types=["", "A", "A", ""])
-WITH_ENTITY = Words("abcd", iob=[0, 3, 1, 0], types=["", "A", "A", ""])
-MODELS: dict[str, dict[str, Any]] = {
-    "upper": {},
-    "no upper": {"use_upper": False},
-    "six features": {"extra_state_tokens": True},
-    "six features, no upper": {"extra_state_tokens": True, "use_upper": False},
-}
 
 
 def lattice_of(ner: BatchEntityRecognizer, batch: ScoredStates, **options: Any) -> Lattice:
@@ -94,12 +86,13 @@ def some_words(draw: st.DrawFn) -> Words:
     return Words(words, iob, types, of_length(st.sampled_from([-1, 0, 0, 1])))
 
 
+SETTINGS = [{"use_upper": u, "extra_state_tokens": e} for e in (False, True) for u in (True, False)]
+RECOGNIZERS = [recognizer("AB", seed=seed, **model) for seed, model in enumerate(SETTINGS)]
+
+
 @given(some_words(), st.integers(0, 99), st.sampled_from([0.3, 1.0, 20.0]))
 def test_probabilities_are_sums_for_any_docs(words: Words, seed: int, temperature: float) -> None:
     assert_as_one_by_one(RECOGNIZERS[seed % len(RECOGNIZERS)], words, temperature)
-
-
-RECOGNIZERS = [recognizer("AB", seed=seed, **model) for seed, model in enumerate(MODELS.values())]
 
 
 @pytest.mark.parametrize("unseen", [["B-A"], ["O"], ["I-A", "L-B"], ["I-A", "L-A", "U-B"]])

@@ -38,15 +38,6 @@ def random_docs(number: int, length: int, labels: Iterable[str], iob: list[int])
     ]
 
 
-# Any model, any docs
-
-
-# What docs have already
-
-
-# Models that lack actions
-
-
 def lacking(kind: type[EntityRecognizer], vocab: Any, actions: tuple[int, ...]) -> Any:
     """Build a recognizer whose labels, in `initialize`, lack kinds of actions."""
 

@@ -64,10 +64,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: add(model=model("spacy-multihash.TokenTagger.v1", tok2vec=CNN)), MODEL),
     (lambda: tiny()[0].update(tiny()[1]), "E978.*Parser.update"),
     (lambda: ask("score_spans", beam_width=4), r"cfg\[.beam_width.\] = 1"),
-    (
-        lambda: ask("predict", beam_width=4, spans_key="found"),
-        'spans_key = "found" needs beam_width = 1, got 4',
-    ),
+    (lambda: ask("predict", beam_width=4, spans_key="found"), "needs beam_width = 1, got 4"),
     (lambda: ask("predict", spoil=NAN_W, spans_key="found"), NOT_FINITE),
     (lambda: ask("predict", spoil=INF_PAD, spans_key="found"), NOT_FINITE),
     (lambda: ask("score_spans", spoil=INF_UPPER), NOT_FINITE),
@@ -107,16 +104,12 @@ def test_states_of_a_parser_are_refused(more: bool, features: int) -> None:
     nlp = spacy.blank("en")
     config = nlp.get_factory_meta("batch_ner").default_config or {}
     of_parser = {**config["model"], "state_type": "parser", "extra_state_tokens": more}
-    expected = (
-        rf'Component "entities" needs a model that scores states by 3 or 6 tokens, got one '
-        rf'with {features}\. Set state_type to "ner" in \[components\.entities\.model\]'
-    )
     pipe: Any = nlp.add_pipe("batch_ner", name="entities", config={"model": of_parser})
     example = Example.from_dict(nlp.make_doc("Anna met Bob"), {"entities": [(0, 4, "PER")]})
     pipe.initialize(lambda: [example], nlp=nlp)
-    with pytest.raises(ValueError, match=expected):
-        nlp("Anna met Bob")
-    with pytest.raises(ValueError, match=expected):
-        nlp.update([example])
+    expected = rf'"entities" .* by 3 or 6 tokens, got one with {features}.*components\.entities'
+    for do in (lambda: nlp("Anna met Bob"), lambda: nlp.update([example])):
+        with pytest.raises(ValueError, match=expected):
+            do()
     pipe.cfg["beam_width"] = 2  # the beam is spaCy's own
     assert nlp("Anna met Bob").has_annotation("ENT_IOB")
