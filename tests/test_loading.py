@@ -69,9 +69,22 @@ def initialized(model: Model, docs: Sequence[Doc], tables: Tables | None = None)
 
 
 ONE = {"attrs": ["NORM"], "rows": [50], "num_hashes": [2], "seeds": [11]}
+CUT: dict[str, Any] = {"attrs": ["LOWER{2,4}", "SHAPE"]}
 SHAPES = [hash_rows(20, attr="SHAPE", num_hashes=2, seed=seed) for seed in (1, 2)]
 # What was built, what was saved, and how the message names both.
 CHANGED: list[tuple[Model, Model, str]] = [
+    (
+        build_hash(**CUT),
+        build_hash(**{**CUT, name: values}),
+        f"built with .*{ours}.*trained with .*{theirs}",
+    )
+    for name, values, ours, theirs in (
+        ("reduce", "mean", r"reduce = \['sum', None", r"reduce = \['mean', None"),
+        ("count_repeats", False, r"count_repeats = \[True, None", r"count_repeats = \[False, None"),
+        ("attrs", ["LOWER{2,5}", "SHAPE"], r"LOWER\{2,4\}", r"LOWER\{2,5\}"),
+    )
+]
+CHANGED += [
     (build_hash(), build_hash(**{name: values}), f"built with .*{ours}.*trained with .*{theirs}")
     for name, values, ours, theirs in (
         ("seeds", [11, 13], r"seeds = \[11, 12\]", r"seeds = \[11, 13\]"),

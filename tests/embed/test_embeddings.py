@@ -183,9 +183,6 @@ def test_importance_begins_near_zero() -> None:
     assert abs(importance.mean()) < 0.0001
 
 
-# What is refused
-
-
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("row", [5, -1, 2**31 - 1])
 def test_row_outside_the_table_is_refused(ops: Ops, row: int, dtype: str) -> None:
@@ -283,9 +280,6 @@ def test_config_decides_on_dropout_and_not_the_weights(
     predicted = numpy.vstack(model.predict(docs))
     assert_array_equal(predicted, numpy.vstack(saved.predict(docs)))
     assert (numpy.vstack(model.begin_update(docs)[0]) != predicted).any() == drops
-
-
-# Equal to spaCy's
 
 
 def params(model: Model, *names: str) -> list[numpy.ndarray]:

@@ -9,7 +9,7 @@ import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
-from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
+from thinc.api import Model, Ops, fix_random_seed, to_numpy
 
 from spacy_multihash import (
     Table,
@@ -17,9 +17,7 @@ from spacy_multihash import (
     build_multi_embed_v1,
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
-    embed_to_spacy,
     set_tables,
-    spacy_seeds,
 )
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 from tests.helpers.features import ids_of, ngrams, reference_vectors
@@ -67,32 +65,21 @@ def symbols_of(doc: Doc, repeats: bool) -> list[list[list[int]]]:
 
 
 def build_hash(attrs: list[Any] = ATTRS, **settings: Any) -> Model:
-    given: dict[str, Any] = {"width": 4, "rows": [8] * len(attrs), "num_hashes": 2}
-    return build_multi_hash_embed_v1(
-        attrs=attrs, include_static_vectors=False, **(given | settings)
-    )
+    rows = [8] * len(attrs)
+    return build_multi_hash_embed_v1(4, attrs, rows, False, num_hashes=2, **settings)
 
 
-def build_weighted(attrs: list[Any] = ATTRS, **settings: Any) -> Model:
-    given: dict[str, Any] = {"rows": [8] * len(attrs), "importance_rows": [5] * len(attrs)}
-    return build_multi_weighted_hash_embed_v1(
-        4, attrs, include_static_vectors=False, **(given | settings)
-    )
+def build_weighted() -> Model:
+    sizes = {"rows": [8] * len(ATTRS), "importance_rows": [5] * len(ATTRS)}
+    return build_multi_weighted_hash_embed_v1(4, ATTRS, include_static_vectors=False, **sizes)
 
 
-def build_lookup(attrs: list[Any] = ATTRS, **settings: Any) -> Model:
-    model = build_multi_embed_v1(4, attrs, False, **settings)
-    columns = zip(*symbols_of(make_doc(), True), strict=True)
-    keys = [sorted({id_ for token in column for id_ in token}) for column in columns]
-    set_tables(
-        model,
-        Tables(
-            {
-                name: Table(numpy.array(ids, "uint64"), numpy.ones(len(ids), "uint64"))
-                for name, ids in zip(attrs, keys, strict=True)
-            }
-        ),
-    )
+def build_lookup() -> Model:
+    model, tables = build_multi_embed_v1(4, ATTRS, False), {}
+    for name, column in zip(ATTRS, zip(*symbols_of(make_doc(), True), strict=True), strict=True):
+        ids = sorted({id_ for token in column for id_ in token})
+        tables[name] = Table(numpy.array(ids, "uint64"), numpy.ones(len(ids), "uint64"))
+    set_tables(model, Tables(tables))
     return model
 
 
@@ -124,30 +111,6 @@ def test_gradients_equal_central_differences(kind: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"reduce": "mean"}, r"reduce = .'mean', None, .*trained with reduce = .'sum', None, "),
-        ({"count_repeats": False}, r"count_repeats = .False, None.* with count_repeats = .True, "),
-        ({"attrs": ["LOWER{2,5}", *ATTRS[1:]]}, r"attrs = .'LOWER\{2,5\}'"),
-    ],
-)
-def test_weights_of_other_settings_are_refused(settings: dict[str, Any], message: str) -> None:
-    data = build_hash().initialize(X=[make_doc()]).to_bytes()
-    with pytest.raises(ValueError, match=message):
-        build_hash(**settings).from_bytes(data)
-
-
-@pytest.mark.parametrize("texts", [["", ""], []])
-@pytest.mark.parametrize("kind", BUILDERS)
-def test_docs_without_tokens(kind: str, texts: list[str]) -> None:
-    nlp = spacy.blank("en")
-    model = set_dropout_rate(BUILDERS[kind]().initialize(X=[make_doc()]), 0.2)
-    vectors, backprop = model.begin_update([nlp.make_doc(text) for text in texts])
-    assert [each.shape for each in vectors] == [(0, 4)] * len(texts)
-    assert backprop(vectors) == []
-
-
 def test_slices_equal_prefix_and_suffix_to_the_last_bit(ops: Ops) -> None:
     docs, vectors = [make_doc()] * 9, []
     for attrs in (["PREFIX", "SUFFIX"], ["ORTH[:1]", "ORTH[-3:]"]):
@@ -174,12 +137,6 @@ def test_docs_of_several_vocabs_in_a_batch_are_refused() -> None:
     model = build_hash(["ORTH[:2]"]).initialize(X=docs[:1])
     with pytest.raises(ValueError, match="The vocab of a batch has no string .* of one vocab"):
         model.predict(docs)
-
-
-def test_features_that_spacy_lacks_are_not_converted() -> None:
-    ours = build_hash(["NORM", "ORTH[:1]", "_.kinds"], num_hashes=4, seeds=spacy_seeds(3))
-    with pytest.raises(ValueError, match="has the features .* with PREFIX in the place of ORTH"):
-        embed_to_spacy(ours)
 
 
 # Features that have one value in training are pointed out

@@ -22,7 +22,6 @@ from spacy_multihash.embed.architectures import build_meta_vectors_v1, build_mul
 from spacy_multihash.embed.static_vectors import READ_VECTORS, find_table_rows
 from spacy_multihash.embed.vector_tables import find_table
 from spacy_multihash.inspection.unknown import UnknownSymbols, features_of
-from spacy_multihash.pipelines.weights import embed_to_spacy
 from tests.helpers.gradients import check_param_gradients
 from tests.helpers.several_vectors import (
     TEXT,
@@ -259,14 +258,6 @@ def test_vectors_and_static_vectors_together_are_refused() -> None:
 
 
 # What knows static vectors knows several tables
-
-
-def test_spacy_cannot_have_several_tables() -> None:
-    seeds = [8]
-    vectors = build_meta_vectors_v1(8, {"vocab": None})
-    ours = build_multi_hash_embed_v1(8, ["NORM"], [5], False, 4, seeds, vectors=vectors)
-    with pytest.raises(ValueError, match="has a MetaVectors of several tables. Train anew"):
-        embed_to_spacy(ours)
 
 
 def test_features_are_the_attributes_of_the_tables(nlp: Language) -> None:

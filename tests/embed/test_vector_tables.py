@@ -4,6 +4,7 @@ import gc
 import shutil
 import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
@@ -29,7 +30,6 @@ from spacy_multihash.embed.vector_tables import (
     read_kept_table,
 )
 from tests.helpers.several_vectors import (
-    floret_of,
     meta_embed,
     meta_pipeline,
     save_floret,
@@ -56,32 +56,37 @@ def found_in(vocab: Vocab, name: str, *words: str) -> tuple[numpy.ndarray, list[
     return vectors, present.tolist()
 
 
-def test_words_have_the_vectors_of_spacy(nlp: Language, tmp_path: Path) -> None:
-    theirs = spacy.load(save_words(tmp_path / "es", WORDS, 4)).vocab
+@pytest.mark.parametrize(
+    ("save", "known", "absent"),
+    [
+        (partial(save_words, words=WORDS, width=4), ["Anna", "fell"], ["zyx", "~~~"]),
+        (partial(save_floret, width=4), ["Anna", "zyx"], [""]),
+    ],
+    ids=["words", "floret"],
+)
+def test_words_have_the_vectors_of_spacy(
+    save: Callable[[Path], str], known: list[str], absent: list[str], nlp: Language, tmp_path: Path
+) -> None:
+    theirs = spacy.load(save(tmp_path / "es")).vocab
     load_tables(nlp.vocab, {"es": tmp_path / "es"})
     nlp.vocab.vectors = theirs.vectors
     for name in ("es", "vocab"):
-        vectors, present = found_in(nlp.vocab, name, "Anna", "zyx", "fell", "~~~", "Anna")
-        assert present == [True, False, True, False, True]
-        expected = [theirs["Anna"].vector, theirs["fell"].vector, theirs["Anna"].vector]
-        assert_array_equal(vectors[present], expected)
-        assert not vectors[[1, 3]].any()
+        vectors, present = found_in(nlp.vocab, name, *known, *absent, *known)
+        expected = [theirs[word].vector for word in known]
+        assert present == [True] * 2 + [False] * len(absent) + [True] * 2
+        assert_allclose(vectors[present], expected * 2, rtol=1e-6)
+        assert not vectors[2:-2].any()
 
 
-def test_floret_tables_have_the_vectors_of_spacy(nlp: Language, tmp_path: Path) -> None:
-    theirs = spacy.load(save_floret(tmp_path / "es", 4)).vocab
-    load_tables(nlp.vocab, {"es": tmp_path / "es"})
-    nlp.vocab.vectors = floret_of(nlp, 4)
-    for name in ("es", "vocab"):
-        vectors, present = found_in(nlp.vocab, name, "Anna", "zyx", "")
-        assert present == [True, True, False]
-        assert_allclose(vectors[:2], [theirs[word].vector for word in ("Anna", "zyx")], rtol=1e-6)
-        assert not vectors[2].any()
-    find_table(nlp.vocab, "es").data[:] = 0
-    assert found_in(nlp.vocab, "es", "Anna")[1] == [False]
-    unknown = numpy.array([12345], dtype="uint64")  # of no string
+def test_floret_tables_have_no_vectors_of_zeros_and_of_no_string(
+    nlp: Language, tmp_path: Path
+) -> None:
+    load_tables(nlp.vocab, {"es": Path(save_floret(tmp_path / "es", 4))})
     table = find_table(nlp.vocab, "es")
+    unknown = numpy.array([12345], dtype="uint64")
     assert not find_rows(nlp.vocab, "es", table, table.data, unknown)[1].any()
+    table.data[:] = 0
+    assert found_in(nlp.vocab, "es", "Anna")[1] == [False]
 
 
 def test_pruned_vectors_share_rows_and_removed_words_have_none(

@@ -236,9 +236,6 @@ def test_layer_that_components_share_is_replaced_by_one() -> None:
         restore(nlp)
 
 
-# Legacy architectures
-
-
 @pytest.mark.parametrize("prefix", ["spacy", "spacy-legacy"])
 def test_legacy_layers_of_the_same_function_are_replaced(prefix: str, tmp_path: Path) -> None:
     tok2vec, cnn = v1(TOK2VEC, prefix), v1(CNN, prefix)
@@ -487,9 +484,6 @@ def test_settings_that_our_layer_refuses_are_left(
     assert nlp.to_bytes() == before
 
 
-# Devices
-
-
 def test_new_layers_have_the_ops_of_the_old(nlp: Language) -> None:
     class OwnOps(NumpyOps):
         pass
@@ -506,9 +500,6 @@ def test_callback_of_the_user_is_kept(nlp: Language) -> None:
     nlp.config["nlp"]["after_pipeline_creation"] = callback
     accelerate(nlp)
     assert nlp.config["nlp"]["after_pipeline_creation"] == callback
-
-
-# A real pipeline
 
 
 @pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")

@@ -147,9 +147,8 @@ def test_pipelines_predict_the_same_where_the_package_is_missing(tmp_path: Path)
         ("components.ner", "temperature = 1.7"),
     }
     assert not any(effects.values())
-    assert load_config(tmp_path / "a beam" / "config.cfg")["components"]["ner"]["factory"] == (
-        "beam_ner"
-    )
+    beam = load_config(tmp_path / "a beam" / "config.cfg")
+    assert beam["components"]["ner"]["factory"] == "beam_ner"
 
 
 def models(nlp: Language) -> list[tuple[str, Model]]:
@@ -292,19 +291,10 @@ def test_compressed_pipeline_is_unpacked(tmp_path: Path) -> None:
 
 
 def test_settings_of_training_become_spacys(tmp_path: Path) -> None:
-    nlp = drawn(
-        {
-            "ner": batch_ner(
-                scorer={"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": None}
-            )
-        }
-    )
-    adam = {
-        **nlp.config["training"]["optimizer"],
-        "@optimizers": "spacy-multihash.Adam.v1",
-        "L2": 0.5,
-    }
-    nlp.config["training"]["optimizer"] = adam
+    scorer = {"@scorers": "spacy-multihash.seen_unseen_scorer.v1", "train": None}
+    nlp = drawn({"ner": batch_ner(scorer=scorer)})
+    adam = {**nlp.config["training"]["optimizer"], "L2": 0.5}
+    nlp.config["training"]["optimizer"] = adam | {"@optimizers": "spacy-multihash.Adam.v1"}
     noise = {"@augmenters": "spacy-multihash.char_noise.v1", "level": 0.1}
     nlp.config["corpora"]["train"]["augmenter"] = noise
     nlp.config["initialize"]["before_init"] = {"@callbacks": "spacy-multihash.init_tables.v1"}
@@ -365,11 +355,8 @@ LOOKUP = {**EMBED, "@architectures": "spacy-multihash.MultiEmbed.v1", "unk_dropo
 LOOKUP.pop("rows")
 DILATED = {"@architectures": "spacy-multihash.IteratedDilatedEncoder.v1", "width": 16}
 WEIGHTED = {**EMBED, "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1"}
-META = {
-    "@architectures": "spacy-multihash.MetaVectors.v1",
-    "width": None,
-    "tables": {"vocab": None},
-}
+META = {"@architectures": "spacy-multihash.MetaVectors.v1", "width": None}
+META["tables"] = {"vocab": None}
 REFUSED: list[tuple[Settings, str]] = [
     (
         {"ner": {"factory": "tagger_ner"}, "two": batch_ner(embedded(LOOKUP))},

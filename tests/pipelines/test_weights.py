@@ -24,6 +24,7 @@ from spacy_multihash import (
     encoder_from_spacy,
     encoder_to_spacy,
 )
+from spacy_multihash.embed.architectures import build_meta_vectors_v1
 from tests.helpers.maxout import random_vectors
 
 VOCAB = spacy.blank("en").vocab
@@ -128,14 +129,17 @@ WHOLES = [
     build_Tok2Vec_model(ours(**SEEDS), OURS_ENCODER),
     chain(ours(**SEEDS), with_array(Softmax(2, 8))),
 ]
+META = build_meta_vectors_v1(8, {"vocab": None})
+CUT = build_multi_hash_embed_v1(8, ["NORM", "ORTH[:1]"], [50, 20], False, seeds=[8, 9])
 OTHERS = [build_hash_embed_cnn_tok2vec(**CNN), legacy(), reseeded()]
 HASHES = "has 4 hashes, but .* has num_hashes"
 THEIRS = r"Expected .* spacy.MultiHashEmbed.v2.*get_ref"
 ENCODER = "Expected the model of a spacy.MaxoutWindowEncoder"
-CONVERTERS = [embed_from_spacy, embed_to_spacy, encoder_from_spacy, encoder_to_spacy]
 REFUSED: list[tuple[Any, Any, str]] = [
     (embed_to_spacy, ours(num_hashes=3, **SEEDS), HASHES),
     *((embed_to_spacy, whole, r"a MultiHashEmbed.v1, got .*get_ref") for whole in WHOLES),
+    (embed_to_spacy, ours(**SEEDS, vectors=META), "has a MetaVectors of several tables"),
+    (embed_to_spacy, CUT, "with PREFIX in the place of ORTH"),
     *((embed_from_spacy, other, THEIRS) for other in OTHERS),
     (encoder_from_spacy, OURS_ENCODER, ENCODER),
     (encoder_from_spacy, MishWindowEncoder(8, 1, 2), ENCODER),
