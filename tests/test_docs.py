@@ -52,7 +52,6 @@ def page_text(name: str) -> str:
 
 
 def write_vectors(path: Path, words: list[str], width: int) -> spacy.Language:
-    """Make a pipeline with random vectors, and write it."""
     nlp, rng = spacy.blank("en"), numpy.random.default_rng(0)
     for word in words:
         nlp.vocab.set_vector(word, rng.normal(size=width).astype("float32"))

@@ -32,7 +32,6 @@ def config_for(kind: str, folder: Path) -> Config:
 
 
 def shrink(section: Config) -> Config:
-    """Make all layers of a config narrow."""
     sizes = {"width": WIDTH, "rows": 40, "importance_rows": 60, "depth": 2}
     for key, value in section.items():
         if isinstance(value, dict):
@@ -43,7 +42,6 @@ def shrink(section: Config) -> Config:
 
 
 def trained(config: Config) -> Language:
-    """Train on the current device for three steps."""
     nlp = init_nlp(config)
     sgd = nlp.resume_training()
     sgd.learn_rate = 0.01

@@ -59,13 +59,9 @@ def symbols_of(docs: Sequence[Doc], *attrs: str) -> Tables:
 
 
 def initialized(model: Model, docs: Sequence[Doc], tables: Tables | None = None) -> Model:
-    """Initialize, from a random seed that no other model has."""
     if tables is not None:
         set_tables(model, tables)
     return model.initialize(X=list(docs))
-
-
-# MultiHashEmbed
 
 
 ONE = {"attrs": ["NORM"], "rows": [50], "num_hashes": [2], "seeds": [11]}
@@ -120,9 +116,6 @@ def test_refused_weights_change_nothing(docs: list[Doc]) -> None:
         assert_array_equal(vectors, others)
 
 
-# MultiEmbed
-
-
 def test_unk_dropout_of_the_config_survives_loading(docs: list[Doc]) -> None:
     saved = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
     target = build_lookup(unk_dropout=0.9).from_bytes(saved.to_bytes())
@@ -136,9 +129,6 @@ def test_tables_that_are_set_after_training_need_new_weights(docs: list[Doc]) ->
     set_tables(model, tables)
     with pytest.raises(ValueError, match="^Layer 'table_embed' has no weights: initialize it"):
         model.predict(docs)
-
-
-# Whole pipelines
 
 
 def make_nlp() -> Language:

@@ -9,7 +9,6 @@ from tests.helpers.notebooks import NOTEBOOKS, execute
 
 
 def kinds_of_outputs(notebook: nbformat.NotebookNode) -> list[set[str]]:
-    """List the kinds of outputs of each cell of code."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return [{output.output_type for output in cell.outputs} for cell in cells]
 

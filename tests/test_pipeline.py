@@ -106,7 +106,6 @@ def tok2vec(nlp: Language) -> Model:
 
 
 def token_vectors(nlp: Language) -> list[numpy.ndarray]:
-    """Predict the vectors that tok2vec gives to the tokens of each text."""
     return tok2vec(nlp).predict([nlp.make_doc(text) for text in TEXTS])
 
 
@@ -131,13 +130,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["hash", "lookup"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """MultiHashEmbed, then MultiEmbed."""
     return request.param
 
 
 @pytest.fixture(scope="module")
 def trained(kind: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the best model of a training run with `spacy train`."""
     folder = tmp_path_factory.mktemp(f"trained_{kind}")
     make_config(kind, corpus).to_disk(folder / "config.cfg")
     train_cli(folder / "config.cfg", folder)
@@ -154,30 +151,18 @@ def test_training_learns_the_sentences(nlp: Language) -> None:
         assert [(ent.start, ent.end, ent.label_) for ent in nlp(text).ents] == ents
 
 
-@pytest.fixture(scope="module")
-def pretrained(
-    kind: str, corpus: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Config, Path]:
-    """The config of a run of `spacy pretrain`, and its weights."""
-    folder = tmp_path_factory.mktemp(f"pretrained_{kind}")
-    config = make_config(kind, corpus)
-    srsly.write_jsonl(folder / "raw.jsonl", [{"text": text} for text, _ in SENTENCES])
-    config["paths"]["raw_text"] = str(folder / "raw.jsonl")
-    pretrain(config.interpolate(), folder)
-    return config, folder / "model-last.bin"
-
-
 def test_pretrained_weights_are_those_that_training_starts_from(
-    pretrained: tuple[Config, Path], tmp_path: Path
+    kind: str, corpus: Path, tmp_path: Path
 ) -> None:
-    config, weights = pretrained
-    fresh = init_nlp(config)
-    config = config.copy()
+    config = make_config(kind, corpus)
+    srsly.write_jsonl(tmp_path / "raw.jsonl", [{"text": text} for text, _ in SENTENCES])
+    config["paths"]["raw_text"] = str(tmp_path / "raw.jsonl")
+    pretrain(config.interpolate(), tmp_path)
+    fresh, weights = init_nlp(config), tmp_path / "model-last.bin"
     config["paths"]["init_tok2vec"] = str(weights)
     nlp = init_nlp(config)
-    assert any(
-        (a != b).any() for a, b in zip(token_vectors(nlp), token_vectors(fresh), strict=True)
-    )
+    pairs = zip(token_vectors(nlp), token_vectors(fresh), strict=True)
+    assert any((one != other).any() for one, other in pairs)
     tok2vec(fresh).from_bytes(weights.read_bytes())
     assert_same_vectors(token_vectors(nlp), token_vectors(fresh))
 
@@ -231,10 +216,9 @@ def make_docs(*texts: str) -> list[Doc]:
 
 def build_embed(kind: str, docs: list[Doc]) -> Model[list[Doc], list[Any]]:
     if kind == "hash":
-        model = build_multi_hash_embed_v1(WIDTH, ATTRS, ROWS, False)
-    else:
-        model = build_multi_embed_v1(WIDTH, ATTRS, False)
-        set_tables(model, count_tables([model], docs))
+        return build_multi_hash_embed_v1(WIDTH, ATTRS, ROWS, False).initialize(X=docs)
+    model = build_multi_embed_v1(WIDTH, ATTRS, False)
+    set_tables(model, count_tables([model], docs))
     return model.initialize(X=docs)
 
 

@@ -69,10 +69,8 @@ def test_registered_names_are_those_of_the_entry_points() -> None:
     assert sorted(names) == sorted(name for group in groups for name in NAMES[group])
     theirs = {*REPORT, registered.SET_ATTR, *NAMES["spacy_factories"]}
     assert {name for name in names if not name.startswith(registered.PREFIX)} == theirs
-    assert (NAMES["spacy_cli"], NAMES["srsly_msgpack_decoders"]) == (
-        ["multihash"],
-        ["spacy-multihash"],
-    )
+    others = NAMES["spacy_cli"], NAMES["srsly_msgpack_decoders"]
+    assert others == (["multihash"], ["spacy-multihash"])
 
 
 @pytest.mark.parametrize("name", REPORT)

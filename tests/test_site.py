@@ -33,13 +33,11 @@ class Page(HTMLParser):
     """What a browser loads with a page of the site."""
 
     def __init__(self, path: Path) -> None:
-        """Read the page."""
         super().__init__()
         self.loaded: list[str] = []
         self.feed(path.read_text("utf8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, Any]]) -> None:
-        """Note what a browser loads."""
         values = {name: value or "" for name, value in attrs}
         if tag != "link" or values.get("rel") not in ("canonical", "prev", "next"):
             self.loaded += [v for name, v in values.items() if (tag, name) in LOADED]

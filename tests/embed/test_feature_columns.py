@@ -9,7 +9,7 @@ import spacy
 from numpy.testing import assert_allclose, assert_array_equal
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
-from thinc.api import Model, Ops, fix_random_seed, to_numpy
+from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import (
     Table,
@@ -109,6 +109,15 @@ def test_gradients_equal_central_differences(kind: str) -> None:
     check_param_gradients(
         model, [doc], lambda vectors: vectors[0], eps=1e-3, atol=1e-2, wrap=lambda d: [d]
     )
+
+
+@pytest.mark.parametrize("texts", [["", ""], []])
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_docs_without_tokens(kind: str, texts: list[str]) -> None:
+    model = set_dropout_rate(BUILDERS[kind]().initialize(X=[make_doc()]), 0.2)
+    vectors, backprop = model.begin_update([spacy.blank("en").make_doc(text) for text in texts])
+    assert [each.shape for each in vectors] == [(0, 4)] * len(texts)
+    assert backprop(vectors) == []
 
 
 def test_slices_equal_prefix_and_suffix_to_the_last_bit(ops: Ops) -> None:

@@ -62,38 +62,26 @@ def test_other_names_are_left_to_attributes(name: object) -> None:
 
 
 REFUSED = {
-    "ORTH[": "a name such as ORTH",
-    "ORTH[:2}": "a name such as ORTH",
-    "SHAPE[:2]": "a slice or n-grams of ORTH, LOWER, NORM, LEMMA, or a value of MORPH",
-    "MORPH{3,5}": "a slice or n-grams of ORTH",
-    "ORTH[2]": "a slice with a colon and without a step",
-    "ORTH[:2:]": "a slice with a colon and without a step",
-    "ORTH[a:]": "a slice with a colon",
-    "ORTH[²:]": "a slice with a colon",
-    "ORTH[3:3]": "a slice that has characters",
-    "ORTH[:0]": "a slice that has characters",
-    "ORTH[-2:-4]": "a slice that has characters",
-    "LOWER{0,3}": "the shortest and the longest n-grams, 1 to 20 characters",
-    "LOWER{3,21}": "the shortest and the longest n-grams",
-    "LOWER{3,}": "the shortest and the longest n-grams",
-    "MORPH[]": "the name of one morphological feature",
-    "MORPH[Case=Nom]": "the name of one morphological feature",
-    "_": "the name of an extension attribute",
-    "_.not_an identifier": "the name of an extension attribute",
-    "_gazetteer[:2]": "the name of an extension attribute",
+    "a name such as ORTH": ["ORTH[", "ORTH[:2}"],
+    "a slice or n-grams of ORTH": ["SHAPE[:2]", "MORPH{3,5}"],
+    "a slice with a colon and without a step": ["ORTH[2]", "ORTH[:2:]", "ORTH[a:]", "ORTH[²:]"],
+    "a slice that has characters": ["ORTH[3:3]", "ORTH[:0]", "ORTH[-2:-4]"],
+    "the shortest and the longest n-grams, 1 to 20": ["LOWER{0,3}", "LOWER{3,21}", "LOWER{3,}"],
+    "the name of one morphological feature": ["MORPH[]", "MORPH[Case=Nom]"],
+    "the name of an extension attribute": ["_", "_.not_an identifier", "_gazetteer[:2]"],
 }
 
 
-@pytest.mark.parametrize(("name", "message"), REFUSED.items(), ids=REFUSED.keys())
-def test_names_of_no_feature_are_refused_where_they_were_given(name: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("message", "name"), [(message, name) for message, names in REFUSED.items() for name in names]
+)
+def test_names_of_no_feature_are_refused_where_they_were_given(message: str, name: str) -> None:
     given_to = re.escape(f", got {name!r} (my-command). Give another name.")
     with pytest.raises(ValueError, match=f"^--names must be {message}.*{given_to}$"):
         parse_feature(name, where="my-command", setting="--names", advice="Give another name.")
 
 
 ENDS = st.one_of(st.none(), st.integers(-12, 12))
-
-
 WORDS = st.one_of(st.text(max_size=12), st.sampled_from(["", "a", "ab" * 5000, "👩‍👧é", "<>"]))
 
 

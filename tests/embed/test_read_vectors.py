@@ -38,7 +38,6 @@ MODES = ("concat", "mme")
 
 
 def save_tables(folder: Path) -> dict[str, str]:
-    """Save three tables of vectors, of widths 6, 5 and 4."""
     return {
         "own": save_words(folder / "own", ["Rome", "Anna", "fell"], 6),
         "nl": save_words(folder / "nl", ["rome", "met"], 5, seed=1),
@@ -59,7 +58,6 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def saved(paths: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a trained pipeline."""
     folder = tmp_path_factory.mktemp("pipeline")
     two_tables(paths).to_disk(folder)
     return folder
@@ -184,7 +182,6 @@ def test_a_table_without_the_words_is_warned_of(paths: dict[str, str]) -> None:
 
 
 def files_with(folder: Path, data: numpy.ndarray) -> list[str]:
-    """List the files of a folder that hold an array."""
     found = [path for path in folder.rglob("*") if path.is_file()]
     return [path.name for path in found if data.tobytes() in path.read_bytes()]
 

@@ -46,7 +46,6 @@ def nlp(request: pytest.FixtureRequest) -> Language:
 
 
 def spans_of(nlp: Language, docs: list[Doc]) -> list[dict[tuple[int, int, str], float]]:
-    """Let the recognizer list all spans of docs."""
     pipe: Any = nlp.get_pipe(nlp.pipe_names[-1])
     pipe.spans_key, pipe.candidates_above = "all", 1e-7
     groups = [doc.spans["all"] for doc in map(pipe, docs)]

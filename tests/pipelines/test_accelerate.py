@@ -79,7 +79,6 @@ def assert_accelerates(nlp: Language, tmp_path: Path) -> Acceleration:
 
 
 def models(nlp: Language) -> Iterator[tuple[str, Model]]:
-    """The models of all components, disabled ones too."""
     for name, pipe in nlp.components:
         yield name, pipe.model  # type: ignore[attr-defined]
 
@@ -101,7 +100,6 @@ def vectors_of(model: Model, nlp: Language) -> Any:
 
 
 def names(nlp: Language) -> list[str]:
-    """The names of all nodes of all components."""
     return [node.name for node in walk(nlp)]
 
 

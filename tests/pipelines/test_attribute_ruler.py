@@ -40,7 +40,6 @@ DICTS = {"LOWER", "TAG", "POS", "DEP", "ORTH"}
 
 @st.composite
 def tokens(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw the description of a token in a pattern."""
     names = draw(st.lists(st.sampled_from(list(choices)), max_size=3, unique=True))
     described: dict[str, Any] = {}
     for name in names:
@@ -86,7 +85,6 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def docs(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """Draw the words and attributes of docs."""
     drawn = []
     for size in draw(st.lists(st.integers(0, 6), min_size=1, max_size=3)):
 

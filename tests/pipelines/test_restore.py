@@ -66,7 +66,6 @@ def embedded(embed: Settings) -> Settings:
 
 
 def sized(**sizes: Any) -> Settings:
-    """A recognizer, with settings of its model."""
     config = batch_ner()
     return {**config, "model": {**config["model"], **sizes}}
 
@@ -116,7 +115,6 @@ CONFIGS: dict[str, Settings] = {
 
 
 def restored(nlp: Language, folder: Path, name: str) -> tuple[Path, Restored]:
-    """Write a pipeline, and what it's restored to."""
     (folder / "ours").mkdir(exist_ok=True)
     nlp.to_disk(folder / "ours" / name)
     return folder / name, restore(folder / "ours" / name, folder / name)

@@ -45,8 +45,6 @@ from tests.helpers.tagger_ner import (
     trained,
 )
 
-# Settings and labels
-
 
 def test_decoder_of_a_trained_component_can_be_changed() -> None:
     nlp = randomized(CRF)
@@ -220,9 +218,6 @@ def test_blocked_tokens_are_in_no_entity_when_others_are_scored() -> None:
     assert scores[1] > scores[0]
 
 
-# Confidence
-
-
 def scores_of(doc: Doc) -> dict[EntityKey, float]:
     spans = doc.spans["found"]
     scores = spans.attrs["scores"].tolist()
@@ -255,9 +250,6 @@ def test_probabilities_are_asked_for_of_any_entities(name: str) -> None:
     assert len(wanted) > len(expected) and listed == pytest.approx(wanted, rel=1e-4)
     with pytest.raises(ValueError, match="no label 'X'"):
         pipe_of(nlp).score_spans(docs[:1], [[(0, 1, "X")]])
-
-
-# Threshold
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -434,9 +426,6 @@ def test_training_goes_on_with_a_new_label(name: str, how: str, tmp_path: Path) 
         nlp.update(examples_with_new(nlp), sgd=sgd)
     assert entities_of(nlp.pipe(TEXTS[:4])) == [*gold()[:3], [("rain", "DRINK")]]
     assert pipe_of(nlp).cfg == {"labels": ["GPE", "PER", "DRINK"]}
-
-
-# Refusals
 
 
 def load_without_cfg(nlp: Language) -> None:

@@ -118,7 +118,6 @@ def random_scores(passes: int, tokens: int = 6, nO: int = 9, seed: int = 0) -> n
 
 
 def without(gold: numpy.ndarray, *tokens: int) -> numpy.ndarray:
-    """Leave out the tags of some tokens."""
     gold = gold.copy()
     gold[list(tokens)] = MISSING
     return gold

@@ -45,7 +45,6 @@ Decoder = Callable[[Batch], numpy.ndarray]
 
 
 def begin_docs(starts: numpy.ndarray, lengths: numpy.ndarray) -> numpy.ndarray:
-    """Add the first token of each doc to those that begin a sentence."""
     starts = starts.copy()
     starts[(numpy.cumsum(lengths) - lengths)[lengths > 0]] = True
     return starts
@@ -81,7 +80,6 @@ def random_batch(lengths: list[int], nO: int) -> Batch:
 
 
 def split(batch: Batch) -> list[Batch]:
-    """Make a batch of each doc."""
     ends = numpy.cumsum(batch.lengths)
     return [
         Batch(

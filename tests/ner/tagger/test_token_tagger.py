@@ -87,7 +87,6 @@ def build(encode: Model, *, every_pass: bool = True, transitions: bool = False) 
 
 
 def seen(model: Model) -> list[list[int]]:
-    """Tell which symbols the embedding was given last."""
     return model.get_ref("tok2vec").get_ref("embed").attrs["seen"]
 
 

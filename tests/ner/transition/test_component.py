@@ -10,42 +10,22 @@ import spacy
 from numpy.testing import assert_equal
 from spacy.language import Language
 from spacy.tokens import Doc, Span
-from spacy.training import Example
 from spacy.util import load_model_from_config
-from thinc.api import fix_random_seed
 
 from spacy_multihash.common.removed import REMOVED
 from spacy_multihash.ner.settings import BatchSettings
-from tests.helpers.corpora import SENTENCES
-from tests.helpers.spacy_pipelines import CNN, LISTENER, TEXTS, TOK2VEC
-from tests.helpers.spacy_pipelines import ner as ner_config
+from tests.helpers.spacy_pipelines import CNN, TEXTS, gold, make, ner
+from tests.helpers.tagger_ner import randomize
 from tests.helpers.transition import annotations
 
 KINDS = ["ner", "batch_ner"]
 
 
-def blank(factory: str, tok2vec: Any = CNN, **settings: Any) -> Language:
-    fix_random_seed(0)
-    nlp = spacy.blank("en")
-    model = ner_config(tok2vec)["model"]
-    if tok2vec == LISTENER:
-        nlp.add_pipe("tok2vec", config={"model": TOK2VEC})
-    nlp.add_pipe(factory, "ner", config={"model": model, **settings})
-    return nlp
-
-
-def examples_of(nlp: Language) -> list[Example]:
-    docs = [Doc(nlp.vocab, words=words, ents=ents) for words, ents in SENTENCES]
-    return [Example(Doc(nlp.vocab, words=[t.text for t in doc]), doc) for doc in docs]
-
-
-def trained(factory: str, tok2vec: Any = CNN, steps: int = 15, **settings: Any) -> Language:
-    nlp = blank(factory, tok2vec, **settings)
-    examples = examples_of(nlp)
-    sgd = nlp.initialize(lambda: examples)
-    sgd.learn_rate = 0.02
-    for _ in range(steps):
-        nlp.update(examples, sgd=sgd)
+def randomized(factory: str) -> Language:
+    nlp = make({"ner": {**ner(CNN), "factory": factory}})
+    nlp.initialize(lambda: gold(nlp))
+    nlp.update(gold(nlp))  # which sets the rate of dropout, as predictions of spaCy's ner do
+    randomize(pipe_of(nlp).model)
     return nlp
 
 
@@ -70,9 +50,6 @@ def found(nlp: Language) -> list[numpy.ndarray]:
 
 def pipe_of(nlp: Language) -> Any:
     return nlp.get_pipe("ner")
-
-
-# Settings
 
 
 def test_default_settings_are_those_of_ner_and_ours() -> None:
@@ -100,12 +77,9 @@ def test_errors_name_the_component_as_it_is_called_now(factory: str, way: str) -
         pipe.temperature = 0
 
 
-# Files
-
-
 @pytest.mark.parametrize("factory", KINDS)
 def test_files_of_one_are_files_of_the_other(factory: str, tmp_path: Path) -> None:
-    nlp = trained(factory)
+    nlp = randomized(factory)
     expected = found(nlp)
     assert sum((values[:, 0] == 3).sum() for values in expected) >= 3
     other = as_other(nlp)
@@ -122,9 +96,6 @@ def test_files_of_one_are_files_of_the_other(factory: str, tmp_path: Path) -> No
     assert pipe_of(other).to_bytes(exclude=["vocab"]) == pipe_of(nlp).to_bytes(exclude=["vocab"])
 
 
-# In pipelines
-
-
 @pytest.mark.parametrize(("factory", "beam"), [("ner", 1), ("batch_ner", 1), ("batch_ner", 4)])
 def test_labels_of_docs_outlive_their_memory_zone(factory: str, beam: int) -> None:
     @Language.component("sets_label_of_text")
@@ -133,8 +104,8 @@ def test_labels_of_docs_outlive_their_memory_zone(factory: str, beam: int) -> No
         doc.set_ents(spans, default="missing")
         return doc
 
-    nlp = trained(factory, steps=0)
-    nlp.get_pipe("ner").cfg["beam_width"] = beam  # type: ignore[attr-defined]
+    nlp = randomized(factory)
+    pipe_of(nlp).cfg["beam_width"] = beam
     nlp.add_pipe("sets_label_of_text", first=True)
     for text in ("call PHONE now", "call me now", "", "mail EMAIL", "", "Anna lives PHONE"):
         with nlp.memory_zone():

@@ -32,7 +32,6 @@ def annotated(ner: BatchEntityRecognizer) -> list[Doc]:
 
 
 def sums_of(ner: BatchEntityRecognizer, temperature: float = 1.0) -> list[dict[Entity, float]]:
-    """Add up all sequences of each doc."""
     return [
         entity_sums(all_endings(ner, doc, temperature)) if len(doc) else {} for doc in docs_of(ner)
     ]

@@ -56,7 +56,6 @@ def batch(tags: list[list[str]] = TAGS) -> list[Example]:
 
 
 def visited(case: Case) -> States:
-    """List the states that spaCy visits in its update."""
     stepwise = theirs(case)
     update(stepwise, batch())
     features, costs = map(numpy.concatenate, zip(*stepwise.steps, strict=True))

@@ -29,7 +29,6 @@ FACTORIES = {"ner": {}, "batch_ner": AS_SPACY}
 
 
 def blank(factory: str, *, listens: bool = False, **config: Any) -> Language:
-    """Build a pipeline of a recognizer, and a tok2vec if it listens."""
     fix_random_seed(0)
     nlp = spacy.blank("en")
     if listens:
@@ -42,7 +41,6 @@ def blank(factory: str, *, listens: bool = False, **config: Any) -> Language:
 def fit(
     nlp: Language, sgd: Optimizer | None = None, steps: int = 40, **options: Any
 ) -> list[float]:
-    """Train a pipeline, and return its losses."""
     batch = examples_of(nlp)
     adam = nlp.initialize(lambda: batch)
     adam.learn_rate = 0.01
