@@ -144,8 +144,7 @@ def writers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[[Pat
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["pipeline", "table", "text.txt", "text.txt.gz", "tables", "bytes", "x.json", "x.spacy"],
+    "name", "pipeline table text.txt text.txt.gz tables bytes x.json x.spacy".split()
 )
 def test_errors_of_the_disk_name_the_target(
     name: str, writers: dict[str, Callable[[Path], object]], tmp_path: Path

@@ -36,6 +36,7 @@ from wasabi import msg
 from spacy_multihash import accelerate
 from spacy_multihash.pipelines.compress import Precisions, compress
 from tests.helpers.corpora import small_config, write_corpus
+from tests.helpers.spacy_pipelines import ner
 
 PREDICTIONS = "predictions.json"
 SPANS_KEY = "predicted"
@@ -136,18 +137,10 @@ def _ner(
     embed: dict[str, Any], encode: dict[str, Any] = MAXOUT, **settings: Any
 ) -> dict[str, dict[str, Any]]:
     """Return the sections of a tok2vec, and of spaCy's ner that listens to it."""
-    model = {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "ner",
-        "extra_state_tokens": False,
-        "hidden_width": 8,
-        "maxout_pieces": 2,
-        "use_upper": True,
-        "tok2vec": {"@architectures": "spacy.Tok2VecListener.v1", "width": WIDTH, "upstream": "*"},
-    }
+    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": WIDTH, "upstream": "*"}
     return {
         "tok2vec": {"factory": "tok2vec", "model": _tok2vec(embed, encode)},
-        "ner": {"factory": "ner", "model": model, **settings},
+        "ner": {**ner(listener), **settings},
     }
 
 
@@ -394,9 +387,7 @@ def _check(name: str, nlp: Language, descriptions: list[dict[str, Any]]) -> None
         for predicted in descriptions:
             now = describe(nlp, nlp(predicted["text"]))
             if any(now.get(key) != predicted.get(key) for key in EXACT):
-                raise ValueError(
-                    f"{name}: small changes of the weights change {predicted['text']!r}."
-                )
+                raise ValueError(f"{name}: small changes of weights change {now['text']!r}.")
 
 
 def _disturb(nlp: Language) -> Iterator[int]:

@@ -29,6 +29,7 @@ class Case:
     """A recognizer: its labels and actions, its model, its weights.
 
     later: The labels that it gets after training.
+    missing: The kinds of actions that the recognizer lacks, by spaCy's numbers.
     unseen: The columns of actions that were never seen. None is for those of `later`.
     by_word: Whether a token's vector is that of its word. Otherwise each token has its own.
     exact: Whether weights have few bits, so that sums of products are exact in float32.
@@ -37,6 +38,7 @@ class Case:
 
     labels: Sequence[str] = ("A", "B")
     later: Sequence[str] = ()
+    missing: Sequence[int] = ()
     unseen: Optional[frozenset[int]] = None
     wrong_key: Optional[str] = None
     cut_size: int = 0
@@ -94,6 +96,7 @@ def recognizer(
     settings = {"update_with_oracle_cut_size": case.cut_size, **settings}
     pipe = kind(vocab, model, "ner", incorrect_spans_key=case.wrong_key, **settings)
     actions = pipe.moves.get_actions(entity_types=case.labels)
+    actions = {kind: names for kind, names in actions.items() if kind not in case.missing}
     example = Example(Doc(vocab, words=["a"]), Doc(vocab, words=["a"]))
     pipe.initialize(lambda: [example], labels=actions)
     for label in case.later:

@@ -39,6 +39,24 @@ def test_entities_are_those_of_spacys_ner(data: st.DataObject) -> None:
     assert ours.model.attrs["unseen_classes"] == ner.model.attrs["unseen_classes"]
 
 
+@pytest.mark.parametrize("missing", [(1,), (2,), (3,), (4,), (5,), (4, 5)], ids=str)
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(tokens=batches("AB"))
+def test_models_without_some_actions_find_what_spacys_ner_does(
+    missing: tuple[int, ...], tokens: list[list[Token]]
+) -> None:
+    ner, ours = both(Case(missing=missing))
+    assert_same(ner, ours, make_docs(ner.vocab, tokens))
+    assert ours.move_names == ner.move_names
+
+
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(tokens=batches("AB"))
+def test_label_without_a_name_is_never_found(tokens: list[list[Token]]) -> None:
+    ner, ours = both(Case(labels="A", later=["", "B"], favours={"B": 9.0}))
+    assert_same(ner, ours, make_docs(ner.vocab, tokens))
+
+
 def test_ties_go_to_the_first_action() -> None:
     batch = read(Case(scale=0.0), [[Token()] * 4])
     columns = visit_states(batch, whole_docs(batch.rules.doc_ends), None).columns

@@ -98,12 +98,6 @@ def test_entities_that_are_there_are_sure_and_others_are_asked_for_given_them() 
     assert sum(value for (start, _, _), value in scores.items() if start == 4) <= 1
 
 
-def test_a_doc_without_tokens_alone_has_no_spans() -> None:
-    ner = build(candidates_above=0.5)
-    (doc,) = ner.pipe([make_doc(ner, Words(""))])
-    assert scored(doc) == {} and doc.spans["found"].attrs["left_out"] == 0
-
-
 def test_probabilities_are_asked_for_of_any_entities() -> None:
     ner = build()
     sums = sums_of(ner)

@@ -91,10 +91,11 @@ def test_one_doc_stands_for_a_batch_and_batches_may_be_empty() -> None:
     ours.set_annotations(alone, ours.predict(alone))
     ours.set_annotations([same], ours.predict([same]))
     assert [ent.text for ent in alone.ents] == [ent.text for ent in same.ents] != []
-    ours.spans_key = "found"
+    ours.spans_key, ours.candidates_above = "found", 0.5
     (empty,) = make_docs(ours.vocab, [[]])
     ours.set_annotations([empty], ours.predict(empty))
-    assert [*empty.spans] == ["found"] and ours.score_spans([empty], [[]]).keys == []
+    assert [*empty.spans] == ["found"] and empty.spans["found"].attrs["left_out"] == 0
+    assert not empty.spans["found"] and ours.score_spans([empty], [[]]).keys == []
     ours.set_annotations([], ours.predict([]))
     assert ours.update(example for example in ()) == {ours.name: 0.0}
 
