@@ -44,7 +44,6 @@ SLOW = [
     "experiments/test_arms.py",
     "benchmarks/test_benchmarks.py",
     "experiments/test_collate.py",
-    "pipelines/test_pipeline.py",
     "scale/test_apply.py",
     "scale/test_cluster.py",
     "scale/test_workers.py",

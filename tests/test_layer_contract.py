@@ -48,17 +48,8 @@ from spacy_multihash.layers import (
 
 # Public names that are no layers: functions, classes, types and numbers.
 NO_LAYERS = {
-    "MAX_ROWS",
-    "UNKNOWN_ROW",
-    "Pinned",
-    "Symbols",
-    "begin_passes",
-    "default_seed",
-    "default_seeds",
-    "distinct_rows",
-    "effective_input_width",
-    "importance_seed",
-    "ngram_name",
+    *("MAX_ROWS", "UNKNOWN_ROW", "Pinned", "Symbols", "begin_passes", "default_seed"),
+    *("default_seeds", "distinct_rows", "effective_input_width", "importance_seed", "ngram_name"),
     "spacy_seeds",
 }
 KEYS = numpy.array([3, 2**53, 2**53 + 1, 2**64 - 1, 5], dtype="uint64")
@@ -213,13 +204,9 @@ def change(value: Any, function: Callable[[Any], Any]) -> Any:
     return value if isinstance(value, Doc) else function(value)
 
 
-def is_float(array: Any) -> bool:
-    return array.dtype.kind == "f"
-
-
 def random_like(array: Any) -> Any:
     values = numpy.random.default_rng(3).normal(size=array.shape)
-    return values.astype("float32") if is_float(array) else array
+    return values.astype("float32") if array.dtype.kind == "f" else array
 
 
 def initialized(case: Case, n: int = 7) -> Model:
@@ -346,7 +333,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 
 def wide(array: Any) -> Any:
-    return array.astype("float64") if is_float(array) else array
+    return array.astype("float64") if array.dtype.kind == "f" else array
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

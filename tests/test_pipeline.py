@@ -29,23 +29,13 @@ WIDTH = 16
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [200, 100, 100, 50]
 
+SETTINGS = {"width": WIDTH, "attrs": ATTRS, "include_static_vectors": False}
 EMBED: dict[str, dict[str, Any]] = {
     "hash": {
-        "@architectures": "spacy-multihash.MultiHashEmbed.v1",
-        "width": WIDTH,
-        "attrs": ATTRS,
-        "rows": ROWS,
-        "include_static_vectors": False,
-        "num_hashes": [1, 2, 4, 6],
-        "table_dropout": True,
+        **{"@architectures": "spacy-multihash.MultiHashEmbed.v1", **SETTINGS, "rows": ROWS},
+        **{"num_hashes": [1, 2, 4, 6], "table_dropout": True},
     },
-    "lookup": {
-        "@architectures": "spacy-multihash.MultiEmbed.v1",
-        "width": WIDTH,
-        "attrs": ATTRS,
-        "include_static_vectors": False,
-        "unk_dropout": 0.05,
-    },
+    "lookup": {"@architectures": "spacy-multihash.MultiEmbed.v1", **SETTINGS, "unk_dropout": 0.05},
 }
 CALLBACKS = {"hash": {}, "lookup": CALLBACK}
 PRETRAINING = {

@@ -20,13 +20,7 @@ from spacy_multihash.compute.ops import operations
 from spacy_multihash.embed.rows import Symbols, hash_rows
 from spacy_multihash.ner.biluo import Constraints, entities_of
 from spacy_multihash.ner.tagger.decode import decode, decode_constrained, decode_crf
-from spacy_multihash.ner.transition.rules import (
-    ANY_LABEL,
-    NO_ACTION,
-    NO_LABEL,
-    Actions,
-    Rules,
-)
+from spacy_multihash.ner.transition.rules import ANY_LABEL, NO_ACTION, NO_LABEL, Actions, Rules
 from spacy_multihash.ner.transition.states import (
     Batch,
     Weights,

@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from spacy_multihash.compute.quantization import (
-    PRECISIONS,
-    dequantize,
-    quantize,
-    quantize_exactly,
-)
+from spacy_multihash.compute.quantization import PRECISIONS, dequantize, quantize, quantize_exactly
 
 NUMBERS = st.floats(-(2.0**120), 2.0**120, width=32)
 HALVES = st.floats(-(2.0**15), 2.0**15, width=32)

@@ -42,14 +42,9 @@ from tests.helpers.vectors import files
 
 def v1(section: dict[str, Any], prefix: str = "spacy") -> dict[str, Any]:
     """The same section, with the legacy version of each architecture."""
-    return {
-        key: v1(value, prefix)
-        if isinstance(value, dict)
-        else value.replace("spacy.", f"{prefix}.").replace(".v2", ".v1")
-        if key == "@architectures"
-        else value
-        for key, value in section.items()
-    }
+    found = {k: v1(v, prefix) if isinstance(v, dict) else v for k, v in section.items()}
+    name = section["@architectures"].replace("spacy.", f"{prefix}.").replace(".v2", ".v1")
+    return {**found, "@architectures": name}
 
 
 @pytest.fixture(scope="module")
@@ -197,9 +192,9 @@ def make_bare(nlp: Language, name: str, model: Model) -> Callable[[Doc], Doc]:
 @pytest.mark.parametrize(
     ("factory", "key", "expected"),
     [
-        ("fixed", "model", "the component does not let its attribute `model` be set"),
-        ("hidden", "embedder", "it does not belong to a thinc model that the component has"),
-        ("bare", "model", "it does not belong to a thinc model that the component has"),
+        ("fixed", "model", "does not let its attribute `model` be set"),
+        ("hidden", "embedder", "does not belong to a thinc model"),
+        ("bare", "model", "does not belong to a thinc model"),
     ],
 )
 def test_layer_out_of_reach_is_left(factory: str, key: str, expected: str) -> None:
@@ -207,7 +202,7 @@ def test_layer_out_of_reach_is_left(factory: str, key: str, expected: str) -> No
     nlp.add_pipe(f"spacy_multihash_tests_{factory}", config={key: EMBED})
     (left,) = accelerate(nlp).left
     assert left[:3] == (f"spacy_multihash_tests_{factory}", key, "spacy.MultiHashEmbed.v2")
-    assert left.reason.startswith(expected)
+    assert expected in left.reason
     assert raw(nlp)[f"spacy_multihash_tests_{factory}"][key] == EMBED
 
 
@@ -260,12 +255,8 @@ def with_vectors(components: dict[str, Any]) -> Language:
 
 
 def test_static_vectors_are_kept(tmp_path: Path) -> None:
-    nlp = with_vectors(
-        {
-            "tagger": tagger({**TOK2VEC, "embed": {**EMBED, "include_static_vectors": True}}),
-            "ner": ner({**CNN, "pretrained_vectors": True}),
-        }
-    )
+    of_tagger = tagger({**TOK2VEC, "embed": {**EMBED, "include_static_vectors": True}})
+    nlp = with_vectors({"tagger": of_tagger, "ner": ner({**CNN, "pretrained_vectors": True})})
     assert len(assert_accelerates(nlp, tmp_path).replaced) == 4
     widths = [node.get_dim("nM") for node in walk(nlp) if node.name == "static_vectors"]
     assert widths == [4, 4]
@@ -335,6 +326,7 @@ def custom(name: str) -> dict[str, Any]:
 MISH = {"@architectures": "spacy.MishWindowEncoder.v1", "width": 16, "depth": 2, "window_size": 1}
 OWN_EMBED = {"@architectures": "spacy_multihash_tests.Embed.v1", "width": 16}
 VECTORS = {**EMBED, "include_static_vectors": True}
+IN_V1 = {**TOK2VEC, "@architectures": "spacy.Tok2Vec.v1"}
 
 
 @pytest.mark.parametrize(
@@ -342,22 +334,12 @@ VECTORS = {**EMBED, "include_static_vectors": True}
     [
         ({**TOK2VEC, "embed": OWN_EMBED}, ["encode"], "embed", "there is no layer of ours for it"),
         ({**v1(TOK2VEC), "encode": MISH}, ["embed"], "encode", "there is no layer of ours for it"),
-        (
-            {**TOK2VEC, "embed": v1(VECTORS)},
-            ["encode"],
-            "embed",
-            "tokens without a vector get that of another token in v1",
-        ),
-        (  # Tok2Vec.v1 wraps the encoder, which then doesn't see where docs end.
-            {**TOK2VEC, "@architectures": "spacy.Tok2Vec.v1"},
-            ["embed"],
-            "encode",
-            "it is not part of a spacy.Tok2Vec.v2",
-        ),
+        ({**TOK2VEC, "embed": v1(VECTORS)}, ["encode"], "embed", "of another token in v1"),
+        # Tok2Vec.v1 wraps the encoder, which then doesn't see where docs end.
+        (IN_V1, ["embed"], "encode", "it is not part of a spacy.Tok2Vec.v2"),
         (custom("Looks"), [], "embed", "refers to a part of it, as 'table'"),
-        (custom("Probes"), [], "embed", "its model cannot be built with the new layer: no table"),
-        (custom("Adds"), [], "embed", "another structure when it is built with the new layer"),
-        (custom("Marks"), [], "embed", "another structure when it is built with the new layer"),
+        (custom("Probes"), [], "embed", "cannot be built with the new layer: no table"),
+        *((custom(name), [], "embed", "another structure") for name in ("Adds", "Marks")),
     ],
 )
 def test_layers_are_left_with_the_reason(
@@ -374,16 +356,12 @@ def test_layers_are_left_with_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("Aside", "the layer 'aside', which is not above it, refers to it as 'it'"),
-        ("Twice", "the model has more such layers than the config"),
-    ],
+    ("name", "reason"), [("Aside", "is not above it, refers to it as 'it'"), ("Twice", "more such")]
 )
 def test_layers_that_cannot_be_told_apart_or_loaded_are_left(name: str, reason: str) -> None:
     done = accelerate(make({"tagger": tagger(custom(name))}))
     assert done.replaced == []
-    assert reason in {entry.reason for entry in done.left if entry.path.endswith("embed")}
+    assert any(reason in entry.reason for entry in done.left if entry.path.endswith("embed"))
 
 
 def test_layer_that_the_model_lacks_is_left(nlp: Language) -> None:
