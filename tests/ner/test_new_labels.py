@@ -111,17 +111,10 @@ def test_weights_of_other_labels_are_refused() -> None:
     nlp, pipe = recognizer("batch_ner")
     upper = pipe.model.get_ref("upper")
     upper.set_param("W", numpy.vstack([upper.get_param("W")] * 2))
-    doc = nlp.make_doc(TEXT)
-    with pytest.raises(ValueError, match="actions"):
-        pipe.predict([doc])
-    with pytest.raises(ValueError, match="actions"):
-        pipe.update([example(nlp)])
-
-
-def example(nlp: Language) -> Example:
-    gold = nlp.make_doc(TEXT)
-    gold.set_ents([Span(gold, 0, 1, label="PER")])
-    return Example(nlp.make_doc(TEXT), gold)
+    example = Example.from_dict(nlp.make_doc(TEXT), {"entities": [(0, 4, "PER")]})
+    for do in (lambda: nlp(TEXT), lambda: pipe.update([example])):
+        with pytest.raises(ValueError, match="actions"):
+            do()
 
 
 def test_locks_are_copied_as_new_locks() -> None:

@@ -1,4 +1,4 @@
-"""The layer token_tagger: its scores, its gradients, and what it refuses."""
+"""The layer token_tagger: its scores, and its gradients."""
 
 from typing import Any
 
@@ -47,7 +47,6 @@ def embed_symbols() -> Model:
 
     def forward(model: Model, docs: list[DocLike], is_train: bool) -> Any:
         E = model.get_param("E")
-        model.attrs["seen"] = symbols_of(docs)
 
         def backprop(dXs: list[Any]) -> list[DocLike]:
             dE = numpy.zeros(E.shape, dtype="float32")
@@ -59,7 +58,7 @@ def embed_symbols() -> Model:
         return [E[model.ops.asarray1i(symbols)] for symbols in symbols_of(docs)], backprop
 
     table = numpy.zeros((SYMBOLS, WIDTH), dtype="float32")
-    model: Model = Model("embed_symbols", forward, params={"E": None}, attrs={"seen": []})
+    model: Model = Model("embed_symbols", forward, params={"E": None})
     model.set_param("E", model.ops.asarray(table))
     return model
 
@@ -84,10 +83,6 @@ def build(encode: Model, *, every_pass: bool = True, transitions: bool = False) 
     model.set_dim("nO", TAGS)
     model.initialize(X=make_docs([4]))
     return randomize(model)
-
-
-def seen(model: Model) -> list[list[int]]:
-    return model.get_ref("tok2vec").get_ref("embed").attrs["seen"]
 
 
 def affine(model: Model, vectors: numpy.ndarray) -> numpy.ndarray:
