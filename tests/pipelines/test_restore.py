@@ -353,7 +353,7 @@ LOOKUP = {**EMBED, "@architectures": "spacy-multihash.MultiEmbed.v1", "unk_dropo
 LOOKUP.pop("rows")
 DILATED = {"@architectures": "spacy-multihash.IteratedDilatedEncoder.v1", "width": 16}
 WEIGHTED = {**EMBED, "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1"}
-META = {"@architectures": "spacy-multihash.MetaVectors.v1", "width": None}
+META: Settings = {"@architectures": "spacy-multihash.MetaVectors.v1", "width": None}
 META["tables"] = {"vocab": None}
 REFUSED: list[tuple[Settings, str]] = [
     (
