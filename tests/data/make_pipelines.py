@@ -321,7 +321,6 @@ def _train(kind: Kind) -> Language:
 
 
 def gold() -> list[Doc]:
-    """Make the docs of the corpus."""
     vocab = spacy.blank("xx").vocab
     docs = [_parsed(vocab, words.split(), tags.split()) for words, tags, _ in SENTENCES]
     categories = sorted({category for _, _, category in SENTENCES})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spacy.attrs import SENT_START
 from spacy.ml.models.parser import build_tb_parser_model
 from spacy.pipeline import DependencyParser
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
 from thinc.api import Model
 
@@ -49,7 +49,6 @@ class Case:
 
 
 def make_parser(kind: type[Component], case: Case, vocab: Vocab) -> Component:
-    """Make a component with random weights."""
     labels = [*case.labels, *(["subtok"] if case.learn_tokens else [])]
     kinds = {SHIFT: [""], REDUCE: [""], LEFT: labels, RIGHT: labels, BREAK: ["ROOT"]}
     model: Model = build_tb_parser_model(
@@ -84,10 +83,8 @@ def make_parser(kind: type[Component], case: Case, vocab: Vocab) -> Component:
 
 
 def make_pair(case: Case, vocab: Vocab) -> tuple[DependencyParser, BatchDependencyParser]:
-    """Make spaCy's parser and ours."""
-    return make_parser(DependencyParser, case, vocab), make_parser(
-        BatchDependencyParser, case, vocab
-    )
+    ours = make_parser(BatchDependencyParser, case, vocab)
+    return make_parser(DependencyParser, case, vocab), ours
 
 
 def make_docs(
@@ -124,13 +121,12 @@ def make_docs(
 
 def tokens_of(docs: Sequence[Doc]) -> list[list[tuple]]:
     """List what a parse sets, of all tokens."""
-    return [
-        [
-            (t.head.i, t.dep, t.sent_start, t.left_edge.i, t.right_edge.i, t.n_lefts, t.n_rights)
-            for t in doc
-        ]
-        for doc in docs
-    ]
+
+    def of(t: Token) -> tuple:
+        edges = t.left_edge.i, t.right_edge.i
+        return t.head.i, t.dep, t.sent_start, *edges, t.n_lefts, t.n_rights
+
+    return [[of(token) for token in doc] for doc in docs]
 
 
 def assert_equal_parses(
@@ -152,9 +148,7 @@ def cases(draw: st.DrawFn) -> Case:
         labels=labels,
         later=draw(st.sampled_from([(), ("new", "newer")])),
         forgotten=draw(st.booleans()),
-        missing=draw(
-            st.sampled_from([frozenset(), frozenset({SHIFT, REDUCE}), frozenset({BREAK})])
-        ),
+        missing=frozenset(draw(st.sampled_from([(), (SHIFT, REDUCE), (BREAK,)]))),
         learn_tokens=draw(st.booleans()),
         extra_state_tokens=draw(st.booleans()),
         hidden_width=draw(st.sampled_from([1, 5, 8, 24])),

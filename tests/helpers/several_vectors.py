@@ -20,26 +20,22 @@ META = "spacy-multihash.MetaVectors.v1"
 
 
 def vectors_of(nlp: Language, words: Sequence[str], width: int, seed: int = 0) -> Vectors:
-    """Make a table of words."""
     data = random_vectors(len(words), width, seed)
     keys = [nlp.vocab.strings.add(word) for word in words]
     return Vectors(strings=nlp.vocab.strings, data=data, keys=keys, name="words")
 
 
 def floret_of(nlp: Language, width: int, seed: int = 0) -> Vectors:
-    """Make a table of n-grams."""
     data = random_vectors(50, width, seed)
     settings = {"mode": "floret", "minn": 2, "maxn": 3, "hash_count": 2}
     return Vectors(strings=nlp.vocab.strings, data=data, name="floret", **settings)
 
 
 def save_words(path: Path, words: Sequence[str], width: int, seed: int = 0) -> str:
-    """Save a pipeline with a table of words."""
     return str(write_pipeline(path, random_vectors(len(words), width, seed), words, "en"))
 
 
 def save_floret(path: Path, width: int) -> str:
-    """Save a pipeline with a table of n-grams."""
     return str(write_floret(path, random_vectors(50, width), "en"))
 
 
@@ -86,5 +82,4 @@ def trained(nlp: Language, updates: int = 2) -> Language:
 
 
 def tensor_of(nlp: Language) -> numpy.ndarray:
-    """Give the vectors that the tok2vec makes."""
     return nlp(TEXT).tensor

@@ -116,9 +116,8 @@ def recognizer(
 
 def favour(pipe: EntityRecognizer, kinds: str, more: float) -> None:
     """Add to the scores of actions."""
-    b: Any = pipe.model.get_ref("upper" if pipe.model.attrs["has_upper"] else "lower").get_param(
-        "b"
-    )
+    layer = "upper" if pipe.model.attrs["has_upper"] else "lower"
+    b: Any = pipe.model.get_ref(layer).get_param("b")
     for column in range(pipe.moves.n_moves):
         if pipe.moves.get_class_name(column)[0] in kinds:
             b[column] += more

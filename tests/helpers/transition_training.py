@@ -49,7 +49,6 @@ class Outcome(NamedTuple):
 
 
 def ours(case: Case = SETUP, **settings: Any) -> BatchEntityRecognizer:
-    """Build our recognizer, without dropout, with the gradient that spaCy computes."""
     settings = {"state_dropout": 0.0, "spacy_gradient": True, **settings}
     return recognizer(BatchEntityRecognizer, case, VOCAB, **settings)
 
@@ -121,7 +120,6 @@ def update(component: EntityRecognizer, examples: list[Example], seed: int = 0) 
 
 
 def update_both(case: Case, examples: list[Example]) -> tuple[Outcome, Outcome]:
-    """Update our recognizer, and spaCy's."""
     return update(ours(case), examples), update(theirs(case), examples)
 
 
@@ -133,7 +131,6 @@ def nodes_of(model: Model) -> dict[str, Model]:
 
 
 def gradients(model: Model) -> dict[str, numpy.ndarray]:
-    """Copy the gradients of all parameters that have one."""
     return {
         f"{of_node} {name}": to_numpy(node.get_grad(name)).copy()
         for of_node, node in nodes_of(model).items()
@@ -143,7 +140,6 @@ def gradients(model: Model) -> dict[str, numpy.ndarray]:
 
 
 def weights(model: Model) -> dict[str, numpy.ndarray]:
-    """Copy all parameters, in float64."""
     return {
         f"{of_node} {name}": node.get_param(name).astype("float64")
         for of_node, node in nodes_of(model).items()

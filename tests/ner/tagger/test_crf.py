@@ -141,9 +141,6 @@ def cross_entropy_by_loop(
     return float(loss), d_scores
 
 
-# Tags that are independent of each other
-
-
 @given(
     st.integers(1, 3),
     st.lists(st.integers(MISSING, 4), max_size=5),
@@ -160,9 +157,6 @@ def test_cross_entropy_is_that_of_a_loop(
     assert d_scores.dtype == "float32"
     assert_allclose(loss, expected_loss, rtol=1e-5, atol=1e-5)
     assert_allclose(d_scores, expected, atol=1e-6)
-
-
-# A linear-chain CRF
 
 
 @pytest.mark.parametrize("missing", [[], [1, 4], [0, 1, 2, 3, 4, 5]])
@@ -198,15 +192,13 @@ def tags_of(start: int, end: int, label: int, num_labels: int) -> list[int]:
 
 
 def keeps(tags: tuple[int, ...], doc: slice, names: list[str], constraints: Constraints) -> bool:
-    for t, tag in enumerate(tags, doc.start):
-        kind = names[tag][0]
-        if constraints.starts[t] and kind in "IL":
-            return False
-        if constraints.spaces[t] and kind in "BU":
-            return False
-        if constraints.outside[t] and kind != "O":
-            return False
-    return True
+    refused = [
+        (constraints.starts[t] and names[tag][0] in "IL")
+        or (constraints.spaces[t] and names[tag][0] in "BU")
+        or (constraints.outside[t] and names[tag] != "O")
+        for t, tag in enumerate(tags, doc.start)
+    ]
+    return not any(refused)
 
 
 def brute_force_marginals(
