@@ -28,17 +28,11 @@ NLP = spacy.blank("en")
 ALPHABET = "abcdefghij"
 
 
-def rng(seed: int = 0) -> numpy.random.Generator:
-    return numpy.random.default_rng(seed)
+rng = numpy.random.default_rng
 
 
 def example_of(text: str, **annotation: Any) -> Example:
     return Example.from_dict(NLP.make_doc(text), annotation)
-
-
-def augmented(example: Example, **settings: Any) -> list[Example]:
-    settings = {"alphabet": ALPHABET, **settings}
-    return list(make_char_noise_v1(**settings)(NLP, example))
 
 
 def texts(**settings: Any) -> list[list[str]]:
@@ -55,19 +49,18 @@ def assert_binomial(count: int, size: int, probability: float) -> None:
 def test_shares_of_changed_and_masked_characters_are_those_of_the_paper() -> None:
     size = 200_000
     text = "x" * size  # outside the alphabet, so that each change is seen
-    noisy = CharNoise(0.1, ALPHABET).change(text, rng())
-    counts = Counter(noisy)
+    counts = Counter(CharNoise(0.1, ALPHABET).change(text, rng(0)))
     assert set(counts) == {"x", "¶", *ALPHABET}
     assert_binomial(size - counts["x"], size, 0.1)
     assert_binomial(counts["¶"], size, 0.02)
     for character in ALPHABET:
         assert_binomial(counts[character], size, 0.08 / len(ALPHABET))
-    noisy = CharNoise(0.3, ALPHABET).change(text, rng())
+    noisy = CharNoise(0.3, ALPHABET).change(text, rng(0))
     changed = numpy.array([character != "x" for character in noisy])
     assert_binomial(int((changed[1:] & changed[:-1]).sum()), size, 0.09)  # independent
     text = "Tea for\t2"
-    assert CharNoise(0, ALPHABET).change(text, rng()) == text
-    assert CharNoise(1, ALPHABET, mask_share=1).change(text, rng()) == "¶¶¶ ¶¶¶\t¶"
+    assert CharNoise(0, ALPHABET).change(text, rng(0)) == text
+    assert CharNoise(1, ALPHABET, mask_share=1).change(text, rng(0)) == "¶¶¶ ¶¶¶\t¶"
 
 
 # Beyond the basic plane, combining marks, the character 0, and whitespace within tokens.
@@ -161,7 +154,7 @@ def test_noise_depends_on_the_seed_of_training_alone() -> None:
     after = set()
     for text in ("a", "some longer text"):  # other augmenters draw the same after any text
         random.seed(1)
-        augmented(example_of(text))
+        list(make_char_noise_v1(alphabet=ALPHABET)(NLP, example_of(text)))
         after.add(random.random())
     assert len(after) == 1
 
@@ -184,17 +177,14 @@ def test_alphabet_of_a_corpus_has_its_visible_characters_without_the_mask(tmp_pa
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"level": 1.5}, "level must be a number from 0 to 1, got 1.5"),
-        ({"mask_share": 2}, "mask_share must be a number from 0 to 1, got 2"),
-        ({"share_of_docs": -1}, "share_of_docs must be a number from 0 to 1, got -1"),
-        ({"copies": 0}, "copies must be an integer of 1 or more, got 0"),
-        ({"keep_original": 1}, "keep_original must be true or false, got 1"),
-        ({"mask": "##"}, "mask must be one visible character, got '##'"),
-        ({"mask": " "}, "mask must be one visible character, got ' '"),
-        ({"mask": "a"}, "distinct visible characters without the mask 'a', got 'abcdefghij'"),
-        ({"alphabet": "aba"}, "alphabet must be a string of distinct visible .* got 'aba'"),
-        ({"alphabet": "a b"}, "alphabet must be a string of distinct visible .* got 'a b'"),
-        ({"alphabet": ["a"]}, r"alphabet must be a string of distinct visible .* got \['a'\]"),
+        ({"level": 1.5}, "level must be a number from 0 to 1"),
+        ({"mask_share": 2}, "mask_share must be a number from 0 to 1"),
+        ({"share_of_docs": -1}, "share_of_docs must be a number from 0 to 1"),
+        ({"copies": 0}, "copies must be an integer of 1 or more"),
+        ({"keep_original": 1}, "keep_original must be true or false"),
+        *(({"mask": mask}, "mask must be one visible character") for mask in ("##", " ")),
+        ({"mask": "a"}, "without the mask 'a', got 'abcdefghij'"),
+        *(({"alphabet": x}, "must be a string of distinct visible") for x in ("aba", "a b", ["a"])),
         ({"alphabet": None}, "expected alphabet or corpus, got neither"),
         ({"corpus": "x.spacy"}, "expected alphabet or corpus, got both"),
     ],

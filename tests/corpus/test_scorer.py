@@ -14,6 +14,7 @@ from spacy_multihash.corpus.evaluation import (
     evaluate_entities,
     known_entities,
     make_seen_unseen_scorer_v1,
+    predict,
 )
 from tests.helpers.corpora import HASH, make_docs, small_config, write_corpus
 
@@ -36,8 +37,7 @@ def test_scores_are_those_of_evaluate(tmp_path: Path) -> None:
     nlp = make_ner(path)
     scores = nlp.evaluate(list(Corpus(write_corpus(tmp_path / "dev.spacy", docs))(nlp)))
     examples = list(Corpus(tmp_path / "dev.spacy")(nlp))
-    for example, doc in zip(examples, nlp.pipe([e.x for e in examples]), strict=True):
-        example.predicted = doc
+    predict(nlp, examples)
     expected = evaluate_entities(examples, known_entities(docs[1:2]))
     assert scores["ents_f"] == expected.overall.f
     for name in ("seen", "unseen"):

@@ -55,22 +55,12 @@ def test_lines_of_json_give_what_is_no_annotation(tmp_path: Path) -> None:
     srsly.write_jsonl(tmp_path / "one.jsonl", [line, {"text": ""}])
     (tmp_path / "two.txt").write_text("Anna\n")
     DocBin(docs=[NLP("Anna")]).to_disk(tmp_path / "three.spacy")
-    rests = {
-        path.name: [rest for _, rest in read_bare_shard(Account(path), NLP)]
-        for path in tmp_path.iterdir()
-    }
-    assert rests == {
+    for name, rests in {
         "one.jsonl": [{"id": 7, "meta": {"source": ["a"]}}, {}],
         "two.txt": [{}],
         "three.spacy": [{}],
-    }
-
-
-def test_docs_of_a_spacy_file_have_their_annotation(tmp_path: Path) -> None:
-    doc = Doc(NLP.vocab, ["Anna", "left"], ents=["B-PER", "O"])
-    DocBin(docs=[doc]).to_disk(tmp_path / "one.spacy")
-    (read,) = read_shard(tmp_path / "one.spacy", NLP)
-    assert [ent.label_ for ent in read.ents] == ["PER"]
+    }.items():
+        assert [rest for _, rest in read_bare_shard(Account(tmp_path / name), NLP)] == rests
 
 
 def test_shards_are_listed_by_name_and_hidden_ones_left_out(tmp_path: Path) -> None:
@@ -107,9 +97,7 @@ def test_link_is_followed_unless_it_leads_to_the_corpus(tmp_path: Path) -> None:
 
 def test_folder_without_shards_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (tmp_path, tmp_path / "missing"):
-        with pytest.raises(
-            FileNotFoundError, match=r"no corpus at .*: expected a \.spacy or .* file"
-        ):
+        with pytest.raises(FileNotFoundError, match=r"no corpus at .*: expected a \.spacy or"):
             list_shards(path)
     with pytest.raises(FileNotFoundError, match=r"test_shards\.py isn't a \.spacy or .* file"):
         list_shards(Path(__file__))
@@ -133,13 +121,8 @@ DAMAGED.spaces[2] = DAMAGED.spaces[2][:1]
         ("one.jsonl", b'{"text": "a"}\n{"body": "b"}', 1, 'jsonl:2: no "text" in the line'),
         ("one.txt", b"Anna left\n\xff\n", 1, "txt:2: expected UTF-8, got byte 0xff"),
         ("one.txt", b"a\n" + b"b" * 1_000_001, 1, "txt:2: expected a text of at most"),
-        (
-            "one.txt.gz",
-            gzip.compress(b"a\n" * 9, mtime=0)[:-6],
-            9,
-            "txt.gz is cut off or damaged after line 9",
-        ),
-        ("one.txt.gz", b"", 0, "txt.gz is cut off or damaged after line 0 .it has no bytes"),
+        ("one.txt.gz", gzip.compress(b"a\n" * 9)[:-6], 9, "txt.gz is .* damaged after line 9"),
+        ("one.txt.gz", b"", 0, "txt.gz is .* damaged after line 0 .it has no bytes"),
         ("one.spacy", b"\x00\x01", 0, "spacy .*E1014"),
         ("one.spacy", DAMAGED.to_bytes(), 2, "spacy, document 3 "),
     ],

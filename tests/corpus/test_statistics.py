@@ -62,10 +62,8 @@ def vectors_of(vocab: Vocab, *words: str, attr: str = "ORTH") -> Vectors:
     return Vectors(strings=vocab.strings, data=data, keys=keys, attr=attr)
 
 
-def describe(
-    vocab: Vocab, train: Sequence[Doc], *dev: Doc, matching: Matching | None = None
-) -> CorpusStats:
-    return corpus_stats(train, dev, vectors=vocab, matching=matching or Matching())
+def describe(vocab: Vocab, train: Sequence[Doc], *dev: Doc, **matching: bool) -> CorpusStats:
+    return corpus_stats(train, dev, vectors=vocab, matching=Matching(**matching))
 
 
 def test_split_is_counted(vocab: Vocab) -> None:
@@ -93,13 +91,10 @@ TOKENS = st.lists(st.tuples(WORDS, st.sampled_from(["O", "B-PER", "B-GPE", "-"])
 def test_counts_equal_those_of_a_plain_loop(
     train: list[list[tuple[str, str]]], dev: list[list[tuple[str, str]]]
 ) -> None:
-    def docs(split: list[list[tuple[str, str]]]) -> list[Doc]:
-        return [
-            Doc(VOCAB, words=[w for w, _ in rows], ents=[t.strip("-") for _, t in rows])
-            for rows in split
-        ]
+    def make(rows: list[tuple[str, str]]) -> Doc:
+        return Doc(VOCAB, words=[w for w, _ in rows], ents=[t.strip("-") for _, t in rows])
 
-    stats = corpus_stats(iter(docs(train)), iter(docs(dev)))
+    stats = corpus_stats(map(make, train), map(make, dev))
     known = {word for rows in train for word, tag in rows if tag[0] == "B"}
     for name, split in (("train", train), ("dev", dev)):
         tokens = [token for rows in split for token in rows]
@@ -120,8 +115,8 @@ def test_attributes_are_the_vocabs_and_can_be_chosen(vocab: Vocab) -> None:
     train = make_doc(vocab, "Rome rome 1999")
     train[0].norm_ = "Roma"
     attrs = ["ORTH", "IS_DIGIT", "LOWER", "NORM"]
-    stats = corpus_stats([train], attrs=attrs)
-    assert stats.splits["train"].attrs == {"ORTH": 3, "IS_DIGIT": 2, "LOWER": 2, "NORM": 2}
+    found = corpus_stats([train], attrs=attrs).splits["train"].attrs
+    assert found == {"ORTH": 3, "IS_DIGIT": 2, "LOWER": 2, "NORM": 2}
 
 
 @pytest.mark.parametrize("attrs", [["NORM", "POS"], ["nonsense"], ["norm"], [""]])
@@ -156,7 +151,7 @@ def test_seen_entities_follow_the_matching(vocab: Vocab) -> None:
     dev = make_doc(vocab, "ROME Rome Rome Oslo", "B-GPE", "B-GPE", "B-PER", "B-GPE")
 
     def seen(**matching: bool) -> SeenStats:
-        return describe(vocab, [train], dev, matching=Matching(**matching)).seen["dev"]
+        return describe(vocab, [train], dev, **matching).seen["dev"]
 
     assert seen() == SeenStats(2, 2, 0.5, 1, 0, 0.0)
     assert seen(ignore_case=True) == SeenStats(3, 1, 0.75, 1, 0, 0.0)
@@ -185,14 +180,11 @@ def test_what_cannot_be_counted_is_refused(vocab: Vocab) -> None:
 
 
 def test_tables_show_all_splits(folder: Path) -> None:
-    result = ok(*paths(folder, "train", "dev", "test"))
-    lines = [" ".join(line.split()) for line in result.output.splitlines()]
-    assert "tokens 8 6 18" in lines
-    assert "mean entity length 1.00 1.00 1.00" in lines
-    assert "SHAPE 4 5 6" in lines
-    assert "dev 3 2 1 66.7" in lines
-    assert "unknown" not in result.output
-    (warning,) = re.findall("Warning: (.*)", result.output)  # train is a part of test
+    output = ok(*paths(folder, "train", "dev", "test")).output
+    lines = {" ".join(line.split()) for line in output.splitlines()}
+    rows = {"tokens 8 6 18", "mean entity length 1.00 1.00 1.00", "SHAPE 4 5 6", "dev 3 2 1 66.7"}
+    assert rows <= lines and "unknown" not in output
+    (warning,) = re.findall("Warning: (.*)", output)  # train is a part of test
     assert warning.startswith("Sentences of test that are in train")
 
 
@@ -249,13 +241,9 @@ def test_bad_input_is_named(folder: Path) -> None:
         (("train.spacy", "--vectors", "pipeline"), "has no vectors: its table is empty"),
         (("train.spacy", "--lang", "nolanguage"), "Can't import language nolanguage"),
         (("train.spacy", "--attrs", "NORM, PLACE"), "depend on a word alone, got 'PLACE'"),
-        (("train.spacy", "--attrs", "NORM,"), "got ''"),
         (("train.spacy", "--attrs", "MORPH[Case]"), r"got 'MORPH\[Case\]'"),
         (("train.spacy", "--attrs", "LOWER{3,5},ORTH[:2"), "each of attrs must be a name such"),
-        (
-            ("train.spacy", "--attrs", "_.a b"),
-            "each of attrs must be the name of an extension attr",
-        ),
+        (("train.spacy", "--attrs", "_.a b"), "must be the name of an extension"),
     ):
         error = refused(*(folder / x if (folder / x).exists() else x for x in args))
         assert re.search(message, error), error

@@ -350,6 +350,7 @@ REFUSALS: list[tuple[Any, dict[str, Any], str]] = [
     ("one.jsonl", {}, "one.jsonl has no entities. It has labels.*--textcat"),
     ("train.conll", {"dev": "bare.spacy"}, "bare.spacy has no entities"),
     ("rare.spacy", {}, "The split dev has no entities"),
+    ("spans.spacy", {}, r"doc\.spans\['sc'\]"),
     ("train.conll", {"textcat": True}, "train.conll has no labels of texts. It has entities"),
     ("same.jsonl", {"textcat": True}, "All texts of same.jsonl have the label A"),
     ("train.conll", {"lang": "zz"}, "--lang must be a language of spaCy"),
@@ -374,6 +375,9 @@ def test_refusal_says_what_to_do_and_leaves_nothing(
     write_corpus(folder / "single.spacy", make_docs()[:1])
     write_corpus(folder / "bare.spacy", without_entities())
     write_corpus(folder / "rare.spacy", [*make_docs()[:1], *without_entities()])
+    for doc in (docs := without_entities()):
+        doc.spans["sc"] = [doc[:1]]
+    write_corpus(folder / "spans.spacy", docs)
     rows = [json.dumps({"text": f"text {i}", "cats": {"A": 1.0}}) for i in range(20)]
     (folder / "same.jsonl").write_text("\n".join(rows))
     (folder / "full").mkdir()
