@@ -40,19 +40,20 @@ def test_removed_settings_are_dropped_from_filled_configs() -> None:
     assert filled == {"part": {**PART, "width": 3}}
 
 
-def test_other_value_raises() -> None:
-    with pytest.raises(ValueError, match=f"{NAME}: depth = 2 was removed"):
-        resolve(depth=2)
-
-
 @pytest.mark.parametrize("factory", ["batch_ner", "tagger_ner"])
 def test_other_values_raise_in_components(factory: str) -> None:
     with pytest.raises(ValueError, match=f"{factory}: confidence = 'product' was removed"):
         spacy.blank("en").add_pipe(factory, config={"confidence": "product"})
 
 
-def test_types_of_the_other_settings_are_checked() -> None:
-    with pytest.raises(ValueError, match="width"):
-        resolve(width="wide")
-    with pytest.raises(ValueError, match="unexpected argument: 'height'"):
-        resolve(height=1)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"depth": 2}, f"{NAME}: depth = 2 was removed"),
+        ({"width": "wide"}, "width"),
+        ({"height": 1}, "unexpected argument: 'height'"),
+    ],
+)
+def test_other_values_and_settings_raise(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        resolve(**settings)

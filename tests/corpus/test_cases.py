@@ -573,6 +573,8 @@ def test_halves_of_characters_are_removed(tmp_path: Path) -> None:
 def test_invisible_characters_are_removed_and_named(tmp_path: Path, hidden: str) -> None:
     done = read(tmp_path, f"1 x O\n2 EU{hidden} B-ORG{hidden}\n3 {hidden} O\n", token_column=2)
     assert texts(done) == ["x EU"] and UNSEEN in kinds(done)
+    done = read_json(tmp_path, {"tokens": [f"EU{hidden}"], "ner_tags": ["B-ORG"]})
+    assert texts(done) == ["EU"] and UNSEEN in kinds(done)
     row = {"text": f"x {hidden}Anna met Bo{hidden}b", "spans": [span(3, 7), span(12, 16)]}
     done = read_json(tmp_path, row)
     assert entities(docs_of(done)[0]) == [("Anna", "X"), ("Bob", "X")] and HIDDEN in kinds(done)

@@ -23,15 +23,10 @@ BOW = {
 
 def spacy_ensemble(embed: dict[str, Any]) -> dict[str, Any]:
     """spaCy's ensemble around an embedding of ours, beside its own bag of words."""
-    return {
-        "@architectures": "spacy.TextCatEnsemble.v2",
-        "linear_model": BOW,
-        "tok2vec": {
-            "@architectures": "spacy.Tok2Vec.v2",
-            "embed": {**embed, "width": 16},
-            "encode": ENCODE,
-        },
-    }
+    tok2vec = {"@architectures": "spacy.Tok2Vec.v2", "embed": {**embed, "width": 16}}
+    tok2vec["encode"] = ENCODE
+    name = "spacy.TextCatEnsemble.v2"
+    return {"@architectures": name, "linear_model": BOW, "tok2vec": tok2vec}
 
 
 @pytest.mark.parametrize(("embed", "looked_up"), [(LOOKUP, ["NORM", "SHAPE"]), (HASH, [])])
@@ -44,14 +39,10 @@ def test_layers_that_extract_ngrams_are_ours(embed: dict[str, Any], looked_up: l
     assert lookup_names(model) == looked_up
     assert list(count_tables([model], docs).tables) == looked_up
     if looked_up:
-        set_tables(
-            model, make_tables(count_symbols(docs, {"NORM": NORM, "SHAPE": SHAPE}), min_freq=1)
-        )
-    tables = find_tables(nlp)
-    assert [(table.component, table.attr) for table in tables] == [
-        ("textcat", "NORM"),
-        ("textcat", "SHAPE"),
-    ]
+        counts = count_symbols(docs, {"NORM": NORM, "SHAPE": SHAPE})
+        set_tables(model, make_tables(counts, min_freq=1))
+    found = [(table.component, table.attr) for table in find_tables(nlp)]
+    assert found == [("textcat", "NORM"), ("textcat", "SHAPE")]
 
 
 def test_weighted_embeddings_have_two_tables_each() -> None:

@@ -173,11 +173,9 @@ def test_first_vector_of_a_word_is_kept(tmp_path: Path, messages: Callable[[], s
     text = "6 2\ncat 1 2\ndog 3 4\ncat 5 6\ndog 7 8\n.... 1 1\n.... 2 2\n"
     (tmp_path / "in.txt").write_text(text)
     table = read_table(tmp_path / "in.txt")
-    words = ["cat", "dog", "...."]
-    assert table.words == words
-    write_table(tmp_path / "out", table)
+    assert table.words == ["cat", "dog", "...."]
     assert "has 3 words more than once, such as 'cat': the first" in messages()
-    numpy.testing.assert_array_equal(loaded(tmp_path / "out", words), [[1, 2], [3, 4], [1, 1]])
+    numpy.testing.assert_array_equal(table.data[table.rows], [[1, 2], [3, 4], [1, 1]])
 
 
 LINE = st.text("ab \t0.1-e\u00a0\u2028\r", max_size=12)
@@ -305,8 +303,8 @@ def set_config(**values: object) -> Callable[[Path], None]:
         ("vectors", lambda p: write_rows(p, X[:0]), r"has no vectors: .* of shape \(0, 8\)"),
         (
             "vectors",
-            lambda p: write_rows(p, X.astype("float64") * 1e300),
-            "row 0 of the word 'word0' has .* float32",
+            lambda p: write_rows(p, X * numpy.float64(1e300)),
+            "row 0 of .* has .* float32",
         ),
         ("vectors", Path.unlink, "There are no vectors at .*a package's name"),
         ("key2row", lambda p: srsly.write_msgpack(p, {5: 60}), "has row 60, but the rows are 0 to"),

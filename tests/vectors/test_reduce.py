@@ -162,9 +162,8 @@ def test_words_that_share_a_row_in_each_table_share_one() -> None:
 def test_pruned_table_has_the_words_and_their_rows() -> None:
     X = random_vectors(6)
     words = ["a", "b", "c", "d", "e", "f", "also c"]
-    table = replace(
-        make_table(X), keys=word_keys(words), rows=numpy.array([0, 1, 2, 3, 4, 5, 2]), words=words
-    )
+    rows = numpy.array([0, 1, 2, 3, 4, 5, 2])
+    table = replace(make_table(X), keys=word_keys(words), rows=rows, words=words)
     pruned = prune(table, ["e", "also c", "unknown"])
     assert list(pruned.words) == ["e", "also c"]
     assert pruned.rows.tolist() == [1, 0]

@@ -29,22 +29,15 @@ def test_words_are_looked_up_by_the_attribute_of_the_table(floret: dict | None) 
 
 @pytest.mark.parametrize(
     ("attr", "expected"),
-    [
-        (ORTH, ["Gonna", "‘"]),
-        (LOWER, ["gonna", "‘"]),
-        (NORM, ["gonna", "'"]),
-        (LEMMA, ["Gonna", "‘"]),
-    ],
+    [(ORTH, "Gonna ‘"), (LOWER, "gonna ‘"), (NORM, "gonna '"), (LEMMA, "Gonna ‘")],
 )
-def test_values_are_those_of_words_without_context(attr: int, expected: list[str]) -> None:
-    assert table_of(attr).values(["Gonna", "‘"]) == expected
-    assert table_of(ORTH).values(["Gonna", "‘"], attr) == expected
+def test_values_are_those_of_words_without_context(attr: int, expected: str) -> None:
+    assert table_of(attr).values(["Gonna", "‘"]) == expected.split()
+    assert table_of(ORTH).values(["Gonna", "‘"], attr) == expected.split()
 
 
 def test_attribute_that_finds_no_words_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match=f"table must look words up by ORTH, .* attribute {IS_ALPHA}"
-    ):
+    with pytest.raises(ValueError, match=f"must look words up by ORTH, .* attribute {IS_ALPHA}"):
         table_of(IS_ALPHA).look_up(WORDS)
 
 
