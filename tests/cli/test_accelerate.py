@@ -42,10 +42,5 @@ def test_pipeline_is_written_and_its_figures_are_printed(
     assert "may not contain each other" in cli.refused(*args, "--force", "--code", code)
 
 
-def test_report_needs_texts(tmp_path: Path) -> None:
-    args = ("accelerate", "model", tmp_path / "out", "--report", tmp_path / "gain.html")
-    assert "--data" in cli.refused(*args)
-
-
 def no_loads(*args: Any, **settings: Any) -> tuple[list[Any], str]:
     return [], ""

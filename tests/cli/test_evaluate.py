@@ -48,13 +48,8 @@ def test_tables_and_a_page_show_seen_and_unseen_entities() -> None:
 def test_matching_options_change_what_is_seen(folder: Path) -> None:
     doc = Doc(spacy.blank("en").vocab, words=["ROME", "Bob"], ents=["B-GPE", "B-ORG"])
     write_corpus(folder / "other.spacy", [doc])
-    for options, seen in (
-        ((), 1),  # Bob
-        (("--ignore-case",), 2),
-        (("--match-label",), 0),
-        (("--ignore-case", "--match-label"), 1),  # ROME
-    ):
-        args = ("model", "other.spacy", *DEV[2:], "--json", *options)
+    for options, seen in (("", 1), ("--ignore-case", 2), ("--match-label", 0)):
+        args = ("model", "other.spacy", *DEV[2:], "--json", *options.split())
         scores = json.loads(cli.ok("evaluate", *args).stdout)
         assert scores["masked"]["seen"]["entities"] == seen
 

@@ -47,18 +47,15 @@ def test_corpus_and_scores_are_printed_and_files_written() -> None:
     assert Path("out/report.html").is_file()
 
 
-@pytest.mark.parametrize(
-    ("args", "expected"),
-    [
-        (("--training.max_step", "5"), "Did you mean --training.max_steps"),
-        (("--textcat",), "It has entities"),
-        (("--test", "nowhere"), "nowhere"),
-    ],
-)
-def test_refusal_leaves_nothing(args: tuple[str, ...], expected: str) -> None:
-    result = invoke(*args)
-    assert result.exit_code in (1, 2) and expected in said(result)
-    assert not Path("out").exists()
+def test_refusal_leaves_nothing() -> None:
+    for args, expected in (
+        ("--training.max_step 5", "Did you mean --training.max_steps"),
+        ("--textcat", "It has entities"),
+        ("--test nowhere", "nowhere"),
+    ):
+        result = invoke(*args.split())
+        assert result.exit_code in (1, 2) and expected in said(result)
+        assert not Path("out").exists()
 
 
 def test_gpu_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,13 +33,6 @@ def test_dash_prints_the_config_and_nothing_else() -> None:
     assert config == init_config("ner", "en", vectors="my vectors").config
 
 
-@pytest.mark.parametrize(
-    ("pipeline", "option", "said"),
-    [("ner", "--max-size=5M", "is for --train"), ("parser", "--lang=nl", "textcat_multilabel")],
-)
-def test_what_is_wrong_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: str, option: str, said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert said in cli.refused("init-config", pipeline, "my.cfg", "--lang", "en", option)
-    assert not Path("my.cfg").exists()
+def test_nothing_is_written_where_something_is_wrong(tmp_path: Path) -> None:
+    assert "textcat_multilabel" in cli.refused("init-config", "parser", tmp_path / "x", "-l", "en")
+    assert not list(tmp_path.iterdir())

@@ -1,10 +1,8 @@
 """Gold and predicted entities, matched: against hand-made pairs, and spaCy's scorer."""
 
 import re
-from typing import Optional
 
 import pytest
-import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from spacy.scorer import get_ner_prf
@@ -12,24 +10,8 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 
 from spacy_multihash.corpus.evaluation import evaluate_entities, score
-from spacy_multihash.corpus.spans import Entity, match, pair
-
-NLP = spacy.blank("en")
-WORDS = ["Anna", "Paz", "met", "Bob", "in", "New", "York", "."]
-
-
-def entities(text: str) -> list[Entity]:
-    """Read entities written as in "0-2 PER, 3-4 GPE"."""
-    found = []
-    for part in filter(None, text.split(", ")):
-        extent, label = part.split(" ")
-        start, end = map(int, extent.split("-"))
-        found.append(Entity(start, end, label, " ".join(WORDS[start:end])))
-    return found
-
-
-def plain(entity: Optional[Entity]) -> str:
-    return f"{entity.start}-{entity.end} {entity.label}" if entity else ""
+from spacy_multihash.corpus.spans import match, pair
+from tests.helpers.spans import NLP, WORDS, doc_of, entities, plain
 
 
 @pytest.mark.parametrize(
@@ -60,13 +42,6 @@ def plain(entity: Optional[Entity]) -> str:
 def test_entities_that_overlap_are_one_mistake(gold: str, found: str, expected: list) -> None:
     pairs = pair(entities(gold), entities(found))
     assert sorted((kind, plain(g), plain(f)) for kind, g, f in pairs) == sorted(expected)
-
-
-def doc_of(words: list[str], ents: str = "", missing: str = "") -> Doc:
-    doc = Doc(NLP.vocab, words=words)
-    spans = [Span(doc, e.start, e.end, label=e.label) for e in entities(ents)]
-    doc.set_ents(spans, missing=[doc[e.start : e.end] for e in entities(missing)])
-    return doc
 
 
 def test_what_is_found_where_gold_is_missing_does_not_count() -> None:

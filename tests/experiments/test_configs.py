@@ -3,9 +3,7 @@
 import re
 from pathlib import Path
 
-import numpy
 import pytest
-import spacy
 from spacy.cli.train import train
 from spacy.tokens import DocBin
 from spacy.util import load_config
@@ -19,6 +17,7 @@ from experiments.corpora.convert import convert
 from experiments.runs import Run, run_config
 from tests.helpers.corpora import SENTENCES, make_docs
 from tests.helpers.paths import ROOT
+from tests.helpers.vectors import random_vectors, write_pipeline
 
 CONFIGS = ROOT / "configs"
 STEPS = {"training.max_steps": 3, "training.eval_frequency": 3}
@@ -34,15 +33,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split in ("train", "dev"):
         DocBin(docs=docs).to_disk(folder / f"{split}.spacy")
     return folder
-
-
-def write_vectors(path: Path, lang: str) -> Path:
-    """Make vectors of the corpus's words."""
-    nlp, rng = spacy.blank(lang), numpy.random.default_rng(0)
-    for word in sorted({word for words, _ in SENTENCES for word in words}):
-        nlp.vocab.set_vector(word, rng.normal(size=8).astype("float32"))
-    nlp.to_disk(path)
-    return path
 
 
 def test_committed_configs_are_written_again_to_the_byte(tmp_path: Path) -> None:
@@ -67,7 +57,9 @@ def test_config_trains(
     assert not dataset or lang == language(dataset)
     overrides = {f"paths.{split}": str(corpus / f"{split}.spacy") for split in ("train", "dev")}
     if SOURCES[name].vectors:
-        overrides["paths.vectors"] = str(write_vectors(tmp_path / "vectors", lang))
+        words = sorted({word for words, _ in SENTENCES for word in words})
+        vectors = write_pipeline(tmp_path / "vectors", random_vectors(len(words)), words, lang)
+        overrides["paths.vectors"] = str(vectors)
     train(path, overrides=overrides | STEPS)
     assert re.search(r"^ +\d+ +3 .* [01]\.\d+$", capsys.readouterr().out, re.M)  # the third step
 

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 import spacy
@@ -17,31 +17,7 @@ from spacy_multihash.corpus.spans import Entity
 from spacy_multihash.corpus.texts import write_json_lines
 from spacy_multihash.inspection.errors import Errors, Mistake, errors
 from tests.helpers.recognizers import trained
-
-NLP = spacy.blank("en")
-WORDS = ["Anna", "Paz", "met", "Bob", "in", "New", "York", "."]
-
-
-def entities(text: str) -> list[Entity]:
-    """Read entities written as in "0-2 PER, 3-4 GPE"."""
-    found = []
-    for part in filter(None, text.split(", ")):
-        extent, label = part.split(" ")
-        start, end = map(int, extent.split("-"))
-        found.append(Entity(start, end, label, " ".join(WORDS[start:end])))
-    return found
-
-
-def plain(entity: Optional[Entity]) -> str:
-    return f"{entity.start}-{entity.end} {entity.label}" if entity else ""
-
-
-def doc_of(words: list[str], ents: str = "", missing: str = "") -> Doc:
-    doc = Doc(NLP.vocab, words=words)
-    spans = [Span(doc, e.start, e.end, label=e.label) for e in entities(ents)]
-    doc.set_ents(spans, missing=[doc[e.start : e.end] for e in entities(missing)])
-    return doc
-
+from tests.helpers.spans import NLP, doc_of, plain
 
 # A pipeline whose entities are known: those of rules.
 

@@ -126,9 +126,3 @@ def test_without_dask_one_process_does_all(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(ModuleNotFoundError, match="scale.cluster"):
         with open_workers(dask="tcp://127.0.0.1:8786"):
             pass
-
-
-def test_workers_are_processes_or_those_of_dask() -> None:
-    with pytest.raises(ValueError, match="either a number of workers or the address"):
-        with open_workers(2, "tcp://127.0.0.1:8786"):
-            pass

@@ -1,5 +1,6 @@
 """spaCy's training, with the best model kept."""
 
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from thinc.api import Config
 from spacy_multihash import init_config
 from spacy_multihash.training.loop import History, train
 from tests.helpers.corpora import make_docs, write_corpus
-from tests.helpers.interrupted import Interrupted
 from tests.helpers.weights import all_weights
 
 
@@ -58,6 +58,29 @@ def test_model_is_that_of_spacy_train(tmp_path: Path, kind: str) -> None:
     theirs = load_config(tmp_path / "spacy" / "model-best" / "config.cfg")
     assert load_config(tmp_path / "ours" / "config.cfg") == theirs
     assert [step for step, _ in history.curve] == [0, 6, 12, 18, 24] and history.step == 24
+
+
+class Interrupted:
+    """Progress of training that's interrupted at a step, and keeps what it was told."""
+
+    def __init__(self, step: int) -> None:
+        self.step, self.told, self.total = step, list[str](), None
+        self.items: Iterable[Any] = ()
+
+    def __call__(self, iterable: Iterable[Any], /, **settings: Any) -> Any:
+        if settings["desc"] != "Training":
+            return iterable
+        self.items, self.total = iterable, settings["total"]
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
+        for i, item in enumerate(self.items):
+            if i == self.step:
+                raise KeyboardInterrupt
+            yield item
+
+    def set_postfix_str(self, text: str) -> None:
+        self.told.append(text)
 
 
 def test_interrupted_training_keeps_the_best_model(tmp_path: Path) -> None:

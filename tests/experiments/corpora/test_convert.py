@@ -2,10 +2,12 @@ import random
 from pathlib import Path
 
 import pytest
-import spacy
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from experiments.corpora.convert import DATASETS, SplitSummary, convert
+from spacy_multihash.corpus.read import read_docs
+from spacy_multihash.corpus.splits import SPLITS
 
 ES = "Ana NP B-PER\nvive V O\nen SP O\nLa DA B-LOC\nPaz NP I-LOC\n\nEFE NC I-ORG\n. Fp O\n\n"
 
@@ -17,35 +19,20 @@ def write_assets(folder: Path, dataset: str, content: str) -> None:
         path.write_text(content, encoding="utf8")
 
 
-def replace_asset(folder: Path, dataset: str, split: str, content: bytes) -> Path:
-    path = folder / DATASETS[dataset].files[split]
-    path.write_bytes(content)
-    return path
-
-
-def read_docs(path: Path, lang: str) -> list[Doc]:
-    return list(DocBin().from_disk(path).get_docs(spacy.blank(lang).vocab))
-
-
-def entities(doc: Doc) -> list[tuple[str, str]]:
-    return [(ent.text, ent.label_) for ent in doc.ents]
+def read(tmp_path: Path, split: str) -> list[Doc]:
+    return list(read_docs(tmp_path / "out" / f"{split}.spacy", Vocab()))
 
 
 def test_convert_makes_a_doc_of_each_spanish_sentence(tmp_path: Path) -> None:
     write_assets(tmp_path, "conll-es", ES)
     assert convert("conll-es", tmp_path, tmp_path / "out") == [
-        SplitSummary(split, docs=2, tokens=7, entities=3, opened_by_i=1)
-        for split in ("train", "dev", "test")
+        SplitSummary(split, docs=2, tokens=7, entities=3, opened_by_i=1) for split in SPLITS
     ]
-    docs = read_docs(tmp_path / "out" / "dev.spacy", "es")
-    assert [[token.text for token in doc] for doc in docs] == [
-        ["Ana", "vive", "en", "La", "Paz"],
-        ["EFE", "."],
-    ]
-    assert [entities(doc) for doc in docs] == [
-        [("Ana", "PER"), ("La Paz", "LOC")],
-        [("EFE", "ORG")],
-    ]
+    docs = read(tmp_path, "dev")
+    words = [[token.text for token in doc] for doc in docs]
+    assert words == ["Ana vive en La Paz".split(), ["EFE", "."]]
+    ents = [[(ent.text, ent.label_) for ent in doc.ents] for doc in docs]
+    assert ents == [[("Ana", "PER"), ("La Paz", "LOC")], [("EFE", "ORG")]]
 
 
 def test_convert_writes_no_split_when_one_fails(tmp_path: Path) -> None:
@@ -54,7 +41,7 @@ def test_convert_writes_no_split_when_one_fails(tmp_path: Path) -> None:
     convert("conll-es", tmp_path, out)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     write_assets(tmp_path, "conll-es", "Hola NC O\n")
-    replace_asset(tmp_path, "conll-es", "test", b"Hola NC O\nbroken\n")
+    (tmp_path / DATASETS["conll-es"].files["test"]).write_text("Hola NC O\nbroken\n")
     with pytest.raises(ValueError, match="esp.testb:2"):
         convert("conll-es", tmp_path, out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
@@ -65,19 +52,10 @@ def test_convert_cuts_a_data_set_without_splits_in_the_report_s_way(tmp_path: Pa
     archaeo = "\n\n".join(f"{word} N [x] O" for word in words)
     write_assets(tmp_path, "archaeo", archaeo)
     summaries = convert("archaeo", tmp_path, tmp_path / "out")
-    assert [(summary.split, summary.docs) for summary in summaries] == [
-        ("train", 16),
-        ("dev", 2),
-        ("test", 2),
-    ]
+    assert [(s.split, s.docs) for s in summaries] == [("train", 16), ("dev", 2), ("test", 2)]
     random.seed(42)
     random.shuffle(words)
-    docs = [
-        doc[0].text
-        for split in ("train", "dev", "test")
-        for doc in read_docs(tmp_path / "out" / f"{split}.spacy", "nl")
-    ]
-    assert docs == words
+    assert [doc[0].text for split in SPLITS for doc in read(tmp_path, split)] == words
 
 
 def test_convert_cuts_dev_off_train_where_only_test_is_published(tmp_path: Path) -> None:
@@ -90,7 +68,7 @@ def test_convert_counts_unprintable_tokens_and_keeps_them(tmp_path: Path) -> Non
     write_assets(tmp_path, "wnut17", "a\x85b\tO\n\uf0b7\tB-person\nc\tO\n")
     (train, *_) = convert("wnut17", tmp_path, tmp_path / "out")
     assert (train.tokens, train.unprintable) == (3, 2)
-    (doc,) = read_docs(tmp_path / "out" / "train.spacy", "en")
+    (doc,) = read(tmp_path, "train")
     assert [token.text for token in doc] == ["a\x85b", "\uf0b7", "c"]
 
 
@@ -98,8 +76,7 @@ def test_convert_cuts_gum_by_blocks_of_neighbours(tmp_path: Path) -> None:
     sentences = "".join(f"s{i}\tO\n\n" for i in range(200))
     write_assets(tmp_path, "gum", sentences)
     convert("gum", tmp_path, tmp_path / "out")
-    words = [[doc[0].text for doc in read_docs(tmp_path / "out" / f"{split}.spacy", "en")]
-             for split in ("train", "dev")]  # fmt: skip
+    words = [[doc[0].text for doc in read(tmp_path, split)] for split in ("train", "dev")]
     assert [len(split) for split in words] == [180, 20]
     assert sorted(words[0] + words[1]) == sorted(f"s{i}" for i in range(200))
     for block in (words[1][:10], words[1][10:]):

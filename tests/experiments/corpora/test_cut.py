@@ -3,20 +3,18 @@
 from pathlib import Path
 
 import pytest
-import spacy
 from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
 
 from experiments.corpora.cut import cut_corpus
+from spacy_multihash.corpus.read import read_docs
 
 SENTENCES = 3  # in each doc
 
 
 def write_corpus(folder: Path, *, split: bool) -> Path:
-    vocab = spacy.blank("xx").vocab
-    docs = [
-        Doc(vocab, words=[str(i), "b", "c"], sent_starts=[split] * SENTENCES if split else None)
-        for i in range(20)
-    ]
+    starts = [split] * SENTENCES if split else None
+    docs = [Doc(Vocab(), words=[str(i), "b", "c"], sent_starts=starts) for i in range(20)]
     folder.mkdir()
     for name in ("train", "dev", "test"):
         DocBin(docs=docs).to_disk(folder / f"{name}.spacy")
@@ -24,7 +22,7 @@ def write_corpus(folder: Path, *, split: bool) -> Path:
 
 
 def first_words(path: Path) -> list[str]:
-    return [doc[0].text for doc in DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)]
+    return [doc[0].text for doc in read_docs(path, Vocab())]
 
 
 def test_cut_takes_whole_docs_until_there_are_enough_sentences(tmp_path: Path) -> None:

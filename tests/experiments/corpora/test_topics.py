@@ -4,10 +4,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import spacy
-from spacy.tokens import Doc, DocBin
+from spacy.vocab import Vocab
 
 from experiments.corpora.topics import SIZES, TOPICS, make_topics
+from spacy_multihash.corpus.read import read_docs
 
 
 @pytest.fixture(scope="module")
@@ -17,13 +17,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def read_docs(path: Path) -> list[Doc]:
-    return list(DocBin().from_disk(path).get_docs(spacy.blank("en").vocab))
-
-
 def test_every_text_has_one_of_all_topics_and_each_topic_as_many_texts(folder: Path) -> None:
     for split, size in SIZES.items():
-        docs = read_docs(folder / f"{split}.spacy")
+        docs = list(read_docs(folder / f"{split}.spacy", Vocab()))
         assert all(sorted(doc.cats) == sorted(TOPICS) for doc in docs)
         labels = Counter(label for doc in docs for label, value in doc.cats.items() if value)
         assert labels == dict.fromkeys(TOPICS, size // len(TOPICS))
@@ -36,5 +32,5 @@ def test_the_same_seed_makes_the_same_texts_and_another_one_others(
     texts = []
     for seed in (0, 0, 1):
         make_topics(tmp_path, seed)
-        texts.append([doc.text for doc in read_docs(tmp_path / "dev.spacy")])
+        texts.append([doc.text for doc in read_docs(tmp_path / "dev.spacy", Vocab())])
     assert texts[0] == texts[1] != texts[2]
