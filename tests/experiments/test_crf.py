@@ -19,9 +19,6 @@ def entities(doc: Doc) -> list[tuple[int, int, str]]:
     return [(ent.start, ent.end, ent.label_) for ent in doc.ents]
 
 
-# Tags
-
-
 def test_gold_tags_part_neighbours_and_open_anew_in_a_sentence() -> None:
     doc = Doc(
         Vocab(),
@@ -35,9 +32,6 @@ def test_gold_tags_part_neighbours_and_open_anew_in_a_sentence() -> None:
     ]
 
 
-# Training
-
-
 def test_train_crf_learns_its_sentences(model: Path) -> None:
     docs = make_docs()
     assert list(map(entities, predict_crf(model, docs))) == list(map(entities, docs))
@@ -49,9 +43,6 @@ def test_train_crf_leaves_out_sentences_with_missing_annotation(
     partly = Doc(Vocab(), words=["Cleo", "left"], ents=["B-PER", ""])
     train_crf([*make_docs(5), partly, Doc(Vocab(), words=["Rome"])], tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == model.read_bytes()
-
-
-# Prediction
 
 
 def test_predict_crf_takes_sentences_one_by_one(model: Path) -> None:

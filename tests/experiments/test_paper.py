@@ -46,14 +46,11 @@ def test_increase_of_errors_without_features() -> None:
     assert lines["Increase of errors on test, all"][1] == "+47 % (Table 2)"
     assert lines["Increase of errors on test, seen"][1] == "+100 % (Table 2)"
     assert not any("unseen" in label for label in lines)
-    mean = sum(float(r["test_f"]) for r in read_rows() if _is_base(r)) / 3
+    keys, base = ("dataset", "arm", "vectors", "after"), ["conll-nl", "multi_hash_embed", "", ""]
+    scores = [float(r["test_f"]) for r in read_rows() if [r[key] for key in keys] == base]
+    mean = sum(scores) / 3
     more = 100 * (0.4 / (1 - mean) - 1)
     assert lines["Increase of errors on test, all"][0] == f"{more:+.0f} %"
-
-
-def _is_base(row: dict[str, str]) -> bool:
-    key = ("conll-nl", "multi_hash_embed", "", "")
-    return (row["dataset"], row["arm"], row["vectors"], row["after"]) == key
 
 
 def test_nothing_is_compared_without_a_setting_of_the_paper_or_ours(

@@ -49,6 +49,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 GRID = ["grid", "--corpus", "corpus/small=en", "--seeds", "2"]
 GRID += ["--arm", "fast.cfg", "--arm", "faster.cfg"]
+RUN = ["run", "faster.cfg", "corpus/small", "--lang", "en", "--no-test"]
+
+
+def ran(*args: str) -> str:
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
@@ -59,9 +66,8 @@ def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
     first.communicate(timeout=60)
     done = read_rows(OWN)
     assert 1 <= len(done) < 4
-    result = CliRunner().invoke(app, [*GRID, "--workers", "2"])
-    assert result.exit_code == 0, result.output
-    assert f"{len(done)} are read from" in result.output and "0 are left" in result.output
+    output = ran(*GRID, "--workers", "2")
+    assert f"{len(done)} are read from" in output and "0 are left" in output
     rows = read_rows(OWN)
     assert [row for row in rows if row in done] == done  # not trained again
     assert [(row["arm"], row["seed"]) for row in rows] == [
@@ -71,8 +77,7 @@ def test_grid_is_interrupted_and_goes_on(project: Path) -> None:
     runs = Runs.read(OWN)
     found = runs.difference(Cell("small", "fast", "test_f"), Cell("small", "faster", "test_f"))
     assert found is not None and found.n == 2 and found.over_sentences
-    again = CliRunner().invoke(app, [*GRID, "--list"])
-    assert again.output == ""
+    assert ran(*GRID, "--list") == ""
     assert not (project / "results").exists()  # of the project
 
 
@@ -100,22 +105,15 @@ def test_test_is_scored_later_with_the_same_model_and_its_counts_are_kept(projec
 
 
 def test_results_that_are_read_are_called_read(project: Path) -> None:
-    options = ["run", "faster.cfg", "corpus/small", "--lang", "en", "--no-test"]
-
-    def said(*more: str) -> str:
-        result = CliRunner().invoke(app, [*options, *more])
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    assert "Trained" in said()
+    assert "Trained" in ran(*RUN)
     (first,) = read_rows(OWN)
-    read = said()
+    read = ran(*RUN)
     assert "Nothing was trained" in read and first["date"] in read and "Trained" not in read
     assert read_rows(OWN) == [first]
-    assert "Trained" in said("--again")
+    assert "Trained" in ran(*RUN, "--again")
     (second,) = read_rows(OWN)
     assert second["seconds"] != first["seconds"] and second["dev_f"] == first["dev_f"]
-    assert "Trained" in said("--results", "results")  # only because it's asked for
+    assert "Trained" in ran(*RUN, "--results", "results")  # only because it's asked for
     assert len(read_rows()) == 1
 
 
@@ -125,8 +123,7 @@ def test_a_run_needs_no_extra(project: Path) -> None:
         "from experiments.__main__ import app; app()"
     )
     command = [sys.executable, "-c", code]
-    options = ["run", "faster.cfg", "corpus/small", "--lang", "en", "--no-test"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True)
+    done = subprocess.run([*command, *RUN], capture_output=True, text=True)
     assert done.returncode == 0 and "Trained" in done.stdout, done.stderr
     (project / "results").symlink_to(ROOT / "results")
     done = subprocess.run([*command, *GRID], capture_output=True, text=True)
@@ -144,11 +141,9 @@ def test_settings_are_overridden_under_another_name(
         return {"dev_f": 0.5}
 
     monkeypatch.setattr("experiments.runs.train_and_score", train)
-    options = ["run", "faster.cfg", "corpus/small", "--lang", "en", "--no-test"]
-    refused = CliRunner().invoke(app, [*options, "--training.dropout", "0.5"])
-    assert refused.exit_code == 1
-    result = CliRunner().invoke(app, [*options, "--training.dropout", "0.5", "--name", "mine"])
-    assert result.exit_code == 0, result.output
+    options = [*RUN, "--training.dropout", "0.5"]
+    assert CliRunner().invoke(app, options).exit_code == 1
+    ran(*options, "--name", "mine")
     (run,) = runs
     assert run.key["arm"] == "mine"
     assert run_config(run)["training"]["dropout"] == 0.5

@@ -15,11 +15,7 @@ from spacy.training import Example
 from thinc.api import fix_random_seed
 
 from spacy_multihash.inspection.effects import explain_corpus
-from spacy_multihash.inspection.explain import (
-    Explanations,
-    explain,
-    prepare,
-)
+from spacy_multihash.inspection.explain import Explanations, explain, prepare
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus

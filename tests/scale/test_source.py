@@ -5,7 +5,7 @@ import pickle
 import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,8 +13,6 @@ import spacy
 from spacy.language import Language
 
 from spacy_multihash.scale.source import Source, source_of
-
-LoadedT = TypeVar("LoadedT")
 
 
 def read(place: str) -> str:
@@ -30,7 +28,7 @@ def blank(place: str) -> Language:
     return nlp
 
 
-def elsewhere(source: Source[LoadedT]) -> Source[LoadedT]:
+def elsewhere(source: Source[Any]) -> Source[Any]:
     """Make the source as another process gets it."""
     return replace(source, home="elsewhere", run=uuid4().hex)
 

@@ -301,11 +301,7 @@ def set_config(**values: object) -> Callable[[Path], None]:
         ("vectors", lambda p: p.write_bytes(p.read_bytes().replace(b"}", b"(", 1)), "TokenError"),
         ("vectors", lambda p: write_rows(p, numpy.arange(6).reshape(2, 3)), "array of int64 and"),
         ("vectors", lambda p: write_rows(p, X[:0]), r"has no vectors: .* of shape \(0, 8\)"),
-        (
-            "vectors",
-            lambda p: write_rows(p, X * numpy.float64(1e300)),
-            "row 0 of .* has .* float32",
-        ),
+        ("vectors", lambda p: write_rows(p, X * numpy.float64(1e300)), "row 0 .* float32"),
         ("vectors", Path.unlink, "There are no vectors at .*a package's name"),
         ("key2row", lambda p: srsly.write_msgpack(p, {5: 60}), "has row 60, but the rows are 0 to"),
         ("key2row", lambda p: srsly.write_msgpack(p, {"a": "b"}), "Cannot read .*vocab"),
