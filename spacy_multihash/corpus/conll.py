@@ -44,6 +44,8 @@ _SENTENCE_NUMBER = re.compile(r"[-_.:/][A-Za-z]*[0-9]+$")
 # A column that numbers tokens: as in CoNLL-U, 3-4 stands for two tokens, and 5.1 for one between.
 _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 _RANGE = re.compile(r"[0-9]+[-.][0-9]+")
+# What ends a line elsewhere, but not here.
+_BREAK = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SAMPLE = 2000  # lines to try advice on
 
 NOT_SEEN = "Left out: token of invisible characters alone"
@@ -335,11 +337,17 @@ class _Reader:
             )
 
 
+def _has_several_lines(line: str, layout: Layout) -> bool:
+    """Whether a line has another line end, and not a token that was encoded wrongly."""
+    lines = [part for part in line.splitlines() if part.strip()]
+    return "\r" in line or len(lines) > 1 and all(len(layout.split(part)) > 1 for part in lines)
+
+
 def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
     """Yield the lines of a file, and a line for each token of a word|tag sentence."""
     pipes: Optional[int] = None  # in word|tag or word|part of speech|tag; 0 in other files
     for number, line in read_lines(account):
-        if len(line.splitlines()) > 1 and len(line.strip().splitlines()) > 1:
+        if _BREAK.search(line) and _has_several_lines(line, layout):
             raise ValueError(
                 f"{account.at(number)}: expected lines that end with a line feed, got another line "
                 f"end within {line[:60]!r}. Replace it: carriage returns, for example, with: tr "
