@@ -107,6 +107,12 @@ def test_other_settings_are_refused_and_both_sides_named(
         built.from_bytes(data)
 
 
+def test_numbers_of_numpy_are_those_of_python() -> None:
+    one, other = (hash_rows(20, attr="SHAPE", num_hashes=n, seed=1) for n in (2, numpy.int64(2)))
+    one.from_bytes(other.to_bytes())
+    other.from_bytes(one.to_bytes())
+
+
 def test_refused_weights_change_nothing(docs: list[Doc]) -> None:
     target = initialized(build_hash(), docs)
     before = [vectors.copy() for vectors in target.predict(docs)]

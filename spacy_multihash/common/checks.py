@@ -11,7 +11,7 @@ setting; and `value`, its value. `advice` says what to do.
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from pathlib import Path
+from os import PathLike
 from typing import Optional, TypeGuard
 
 import numpy
@@ -113,8 +113,8 @@ def check_text(value: object) -> None:
 def check_paths(**paths: object) -> None:
     """Check for paths, by the names of arguments."""
     for name, value in paths.items():
-        if not isinstance(value, (str, Path)):
-            raise ValueError(f"{name} must be a path, got a {type(value).__name__}: {value!r:.60}.")
+        if not isinstance(value, (str, PathLike)):
+            raise ValueError(f"{name} must be a path, got {type(value).__name__}: {value!r:.60}.")
 
 
 def check_function(where: str, name: str, value: object) -> None:

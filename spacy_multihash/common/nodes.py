@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
+import numpy
 import srsly
 from thinc.api import Model, noop
 from thinc.model import deserialize_attr, serialize_attr
@@ -100,8 +101,9 @@ def _serialize(_: Pinned, value: Pinned, name: str, model: Model) -> bytes:
 
 @deserialize_attr.register(Pinned)
 def _deserialize(built: Pinned, value: bytes, name: str, model: Model) -> Pinned:
-    if value != srsly.msgpack_dumps(built.value):
-        saved = srsly.msgpack_loads(value)
+    saved = srsly.msgpack_loads(value)
+    # numpy's numbers have other bytes than Python's
+    if value != srsly.msgpack_dumps(built.value) and not numpy.array_equal(saved, built.value):
         raise ValueError(
             f"Cannot load weights into layer {describe(model)}: it was built with "
             f"{name} = {built.value!r}, the weights were trained with {name} = {saved!r}. "

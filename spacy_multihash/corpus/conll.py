@@ -46,6 +46,7 @@ _INDEX = re.compile(r"[0-9]+([-.][0-9]+)?")
 _RANGE = re.compile(r"[0-9]+[-.][0-9]+")
 # What ends a line elsewhere, but not here.
 _BREAK = re.compile("[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_NAMES_OF_TOKENS = {"form", "text", "token", "tokens", "word", "words"}
 _SAMPLE = 2000  # lines to try advice on
 
 NOT_SEEN = "Left out: token of invisible characters alone"
@@ -338,9 +339,10 @@ class _Reader:
 
 
 def _has_several_lines(line: str, layout: Layout) -> bool:
-    """Whether a line has another line end, and not a token that was encoded wrongly."""
-    lines = [part for part in line.splitlines() if part.strip()]
-    return "\r" in line or len(lines) > 1 and all(len(layout.split(part)) > 1 for part in lines)
+    """Whether a line has another line end between tokens with tags, and not within one."""
+    lines = [layout.split(part) for part in line.splitlines() if part.strip()]
+    are_tokens = all(len(fields) > 1 and layout.tag_of(fields) for fields in lines)
+    return "\r" in line or (len(lines) > 1 and are_tokens)
 
 
 def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
@@ -350,8 +352,7 @@ def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
         if _BREAK.search(line) and _has_several_lines(line, layout):
             raise ValueError(
                 f"{account.at(number)}: expected lines that end with a line feed, got another line "
-                f"end within {line[:60]!r}. Replace it: carriage returns, for example, with: tr "
-                "'\\r' '\\n'"
+                f"end within {line[:60]!r}. Replace it by a line feed."
             )
         fields = layout.split(line)
         kind = _kind_of(line, fields, layout)
@@ -397,10 +398,11 @@ def _is_header(tokens: Sequence[Sequence[str]], layout: Layout) -> bool:
     name = _column(tokens[0], layout.tag_column) or ""
     is_name = re.fullmatch(r"[A-Za-z][\w .-]*", name) and not any(map(read_tag, tokens[0]))
     tags = {layout.tag_of(fields) for fields in tokens[1:_SAMPLE]}
-    labels = {tag[2:].lower() for tag in tags if tag}
-    is_label = bool(labels & {*re.split(r"[ _.-]", name.lower())})
+    is_label = name.lower() in {tag[2:].lower() for tag in tags if tag}
     is_wrong_tag = re.match(rf"[{TAG_PREFIXES}][-_. ]|.*[-_. ][{TAG_PREFIXES}]$", name, re.I)
-    return bool(is_name) and not (is_label or is_wrong_tag or None in tags or tags == {MISSING})
+    of_tokens = (_column(tokens[0], layout.token_column) or "").lower()
+    may_be_tag = of_tokens not in _NAMES_OF_TOKENS and (is_label or is_wrong_tag)
+    return bool(is_name) and not (may_be_tag or None in tags or tags == {MISSING})
 
 
 def _tag_columns(tokens: Sequence[Sequence[str]]) -> list[int]:

@@ -15,7 +15,7 @@ from ..common.lines import Account, Problem
 from ..common.outputs import check_file_output, check_writable
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
-from .annotation import LABEL_KEYS
+from .annotation import GROUP_KEYS, LABEL_KEYS
 from .read import write_corpora
 from .shards import DOCS
 from .sources import (
@@ -172,10 +172,10 @@ def convert(
     option doesn't apply, if the output is in the way, or if no entities or labels are left.
     """
     output = None if output is None else Path(output)
-    split = _shares_of(split) if isinstance(split, str) else split
-    if split is not None:
-        check_shares(split)
-    names = SPLITS[: len(split)] if split is not None else ()
+    shares = _shares_of(split)
+    if shares is not None:
+        check_shares(shares)
+    names = SPLITS[: len(shares)] if shares is not None else ()
     if output is not None:
         _check_output(output, names, force=force)
     if split is None and seed:
@@ -199,7 +199,7 @@ def convert(
             hint = sources[0].hint(nlp) if isinstance(sources[0], TaggedTokens) else ""
             raise ValueError(f"There is 1 document, which --split can't part. {hint}".strip())
         by_order = any(source.has_entities for source in sources)
-        parts = split_corpus(docs, groups, split, seed, by_order=by_order).places
+        parts = split_corpus(docs, groups, shares, seed, by_order=by_order).places
     of_parts = {name: [docs[i] for i in places] for name, places in parts.items()}
     counts = {name: SplitCounts.of(of_part) for name, of_part in of_parts.items()}
     files = [_report(source, written[id(source)], nlp, reading) for source in sources]
@@ -255,9 +255,10 @@ def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
         raise ValueError("Expected files or texts to convert, got docs, which are what it makes.")
     if all(isinstance(path, (str, Path)) for path in paths):
         files = [Path(path) for path in paths]
-        places = [path.resolve() for path in files]
-        if twice := [path for path in files if places.count(path.resolve()) > 1]:
-            raise ValueError(f"{twice[-1]} is given twice: its texts would count twice.")
+        places = {path.resolve(): path for path in files}
+        if len(places) < len(files):
+            twice = next(path for path in files if places[path.resolve()] is not path)
+            raise ValueError(f"{twice} is given twice: its texts would count twice.")
         sources = [read_source(path, reading) for path in files]
     else:
         account, texts = Account(Path("texts"), keeps_errors=True), []
@@ -279,7 +280,9 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401 (any JSON)
         if not isinstance(annotation, dict):
             return {"text": text, "label": annotation}
         shares = all(isinstance(each, (bool, int, float)) for each in annotation.values())
-        is_of_labels = annotation and shares and not annotation.keys() & {*LABEL_KEYS}
+        is_of_labels = (
+            annotation and shares and not annotation.keys() & {*LABEL_KEYS, *GROUP_KEYS, "id"}
+        )
         return {"text": text, **({"cats": annotation} if is_of_labels else annotation)}
     return value
 
@@ -294,13 +297,16 @@ def _listed(value: Any) -> Any:  # noqa: ANN401 (any JSON)
     return [*map(_listed, value)] if isinstance(value, (list, tuple)) else value
 
 
-def _shares_of(text: str) -> list[float]:
+def _shares_of(split: Any) -> Any:  # noqa: ANN401 (anything, checked next)
+    """Return the shares of a string or of an array, and anything else as it is."""
+    if not isinstance(split, str):
+        return _listed(split)
     try:
-        return [float(share) for share in text.split(",")]
+        return [float(share) for share in split.split(",")]
     except ValueError as error:
         raise ValueError(
             f"Expected numbers with commas between them as --split, such as 0.8,0.1,0.1, got "
-            f"{text!r}."
+            f"{split!r}."
         ) from error
 
 

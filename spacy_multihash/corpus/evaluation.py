@@ -12,7 +12,7 @@ from typing import Any, Callable, Optional, Union
 from spacy.language import Language
 from spacy.pipeline.ner import ner_score
 from spacy.scorer import PRFScore
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus, Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
@@ -166,8 +166,8 @@ def _table(title: str, by_name: Mapping[str, Scores]) -> Table:
 
 def evaluate(
     nlp: Union[Language, str, Path],
-    docs: Union[str, Path, Iterable[Doc]],
-    train: Union[str, Path, Iterable[Doc], None] = None,
+    docs: Union[str, Path, DocBin, Iterable[Doc]],
+    train: Union[str, Path, DocBin, Iterable[Doc], None] = None,
     *,
     matching: Matching = VERBATIM,
     progress: Progress = no_progress,

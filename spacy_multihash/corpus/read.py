@@ -9,6 +9,7 @@ from pathlib import Path
 from shutil import move
 from typing import Any, NoReturn, Optional, Union, cast
 
+import numpy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Corpus, Example
@@ -18,7 +19,7 @@ from thinc.types import Ints2d
 from ..common.files import reading, replacing_file, staging
 
 # A corpus: a .spacy file or a folder of them, or docs or examples with gold annotation.
-Data = Union[str, Path, Iterable[Doc], Iterable[Example]]
+Data = Union[str, Path, DocBin, Iterable[Doc], Iterable[Example]]
 DOCS, JSON_LINES, TEXTS = ".spacy", ".jsonl", (".txt", ".txt.gz")
 ENDINGS = (DOCS, JSON_LINES, f"{JSON_LINES}.gz", *TEXTS)
 _REPAIR = "copy or convert the file again"
@@ -100,15 +101,15 @@ def items_of(data: Any, vocab: Vocab, *kinds: type) -> Iterator[Any]:  # noqa: A
 
     Raises ValueError for anything else, when it's reached.
     """
-    what = " or ".join(f"{kind.__name__}s" for kind in kinds)
+    what = " or ".join("texts" if kind is str else f"{kind.__name__}s" for kind in kinds)
     if isinstance(data, DocBin) and Doc in kinds:
         data = data.get_docs(vocab)
     if isinstance(data, (bytes, Mapping, Doc, Span)) or not isinstance(data, Iterable):
-        raise ValueError(f"Expected a path or {what}, got a {type(data).__name__}: {data!r:.60}.")
+        raise ValueError(f"Expected a path or {what}, got {type(data).__name__}: {data!r:.60}.")
     for item in data:
         if not isinstance(item, kinds):
             kind = type(item).__name__
-            raise ValueError(f"Expected a path or {what}, got a {kind} among them: {item!r:.60}.")
+            raise ValueError(f"Expected a path or {what}, got {kind} among them: {item!r:.60}.")
         yield item
 
 
@@ -148,7 +149,7 @@ def text_labels(cats: Mapping[str, float]) -> set[str]:
 def known_labels(cats: Mapping[str, Optional[float]]) -> dict[str, float]:
     """Return the labels that apply or don't. Those with None or NaN are unknown."""
     for label, share in cats.items():
-        if not (share is None or isinstance(share, (bool, Real))):
+        if not (share is None or isinstance(share, (float, int, numpy.bool_, Real))):
             raise ValueError(f"Expected 0 or 1 for {label!r} in doc.cats, got {share!r}.")
     return {x: share for x, share in cats.items() if share is not None and share == share}
 

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice, pairwise
+from numbers import Integral
 from pathlib import Path
 from typing import ClassVar, Literal, Optional, Union, get_args
 
@@ -113,12 +114,14 @@ class Reading:
             value = getattr(self, each.name)
             if each.name == "labels":
                 fits = is_list(value) and all(isinstance(label, str) for label in value)
+                what = "a list of strings"
             elif each.name in ("token_column", "tag_column"):
-                fits = isinstance(value, int) and not isinstance(value, bool)
+                fits, what = isinstance(value, Integral) and value is not True, "an integer"
             else:
-                fits = isinstance(value, str) and value != ""
+                fits, what = isinstance(value, str) and value != "", "a string, and not empty"
             if value is not None and not fits:
-                raise ValueError(f"--{each.name.replace('_', '-')} can't be {value!r}.")
+                name = each.name.replace("_", "-")
+                raise ValueError(f"--{name} must be {what}, got {value!r}.")
         if self.format not in (None, *get_args(Format)):
             choices = ", ".join(get_args(Format))
             raise ValueError(f"--format must be one of {choices}, got {self.format!r}.")
@@ -126,7 +129,7 @@ class Reading:
             raise ValueError(f"Texts and labels are both in {self.columns[0]!r}: name another.")
         Offsets.parse(self.offsets or "characters")
         rules = (None, "sentences", "documents")
-        if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", str(self.docs)):
+        if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", self.docs):
             raise ValueError(
                 f"--docs must be sentences, documents or a number of tokens, got {self.docs}."
             )
@@ -389,7 +392,9 @@ def _tagged_tokens(
     """Cut documents, and note odd tags and tokens."""
     path = account.path
     if not records:
-        raise ValueError(f"{path}: expected tagged tokens, got none. Give another file.")
+        refused = [problem.detail for problem in account.problems if problem.kind == NOT_ACCEPTED]
+        hint = f'No line is accepted: its "answer" is {refused[0]}. ' if refused else ""
+        raise ValueError(f"{path}: expected tagged tokens, got none. {hint}Give another file.")
     if reading.docs and reading.docs.isdecimal():
         records = list(cut_records(records, int(reading.docs)))
     scheme, odd = find_scheme(records, account)

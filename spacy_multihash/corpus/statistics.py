@@ -49,7 +49,7 @@ _SHUFFLED = 0.3  # the share of near repeats; 0.19 by chance
 _MAX_TOKENS = 10**6  # to read for repeats and contradictions
 _MAX_STRINGS = 10**6  # in a vocab, before it's made anew
 
-Corpus = Union[str, Path, Iterable[Doc]]
+Corpus = Union[str, Path, DocBin, Iterable[Doc]]
 
 
 def has_vectors(vectors: Vectors, keys: numpy.ndarray) -> numpy.ndarray:
@@ -614,17 +614,11 @@ def corpus_stats(
     Raises ImportError, OSError or ValueError if something can't be read, for other attributes, or
     for docs of another vocab.
     """
-    given = {"train": train, "dev": dev, "test": test}
-    has_bins = any(isinstance(one, DocBin) for one in given.values())
-    own = spacy.blank(lang or "xx").vocab if has_bins else Vocab()
-    corpora: dict[str, Union[_Files, list[Doc]]] = {
-        name: _Files(Path(one)) if isinstance(one, (str, Path)) else list(items_of(one, own, Doc))
-        for name, one in given.items()
-        if one is not None or name == "train"
-    }
-    docs = [doc for one in corpora.values() if isinstance(one, list) for doc in one]
     source = load_vectors(vectors) if isinstance(vectors, (str, Path)) else vectors
     source = source.vocab if isinstance(source, Language) else source
+    blank = lang or (source.lang if source is not None else "") or "xx"
+    corpora = _in_memory({"train": train, "dev": dev, "test": test}, blank)
+    docs = [doc for one in corpora.values() if isinstance(one, list) for doc in one]
     if docs and lang not in (None, docs[0].vocab.lang):
         raise ValueError(
             f"lang is for files, and these docs have the language {docs[0].vocab.lang}."
@@ -696,6 +690,26 @@ class _Files:
         if not total.doc_lens:
             raise ValueError(f"The corpus at {self.path} has no documents. Check the path.")
         return total
+
+
+def _in_memory(
+    given: Mapping[str, Optional[Corpus]], lang: str
+) -> dict[str, Union[_Files, list[Doc]]]:
+    """List the docs of corpora that aren't files. Those of a DocBin get the vocab of the others.
+
+    lang (str): The language of a DocBin's vocab if there are no others.
+    """
+    found: dict[str, Union[_Files, list[Doc]]] = {}
+    own: Optional[Vocab] = None
+    for name, one in sorted(given.items(), key=lambda item: isinstance(item[1], DocBin)):
+        if isinstance(one, (str, Path)):
+            found[name] = _Files(Path(one))
+        elif one is not None or name == "train":
+            if isinstance(one, DocBin):
+                own = own or spacy.blank(lang).vocab
+            found[name] = docs = list(items_of(one, own or Vocab(), Doc))
+            own = own or (docs[0].vocab if docs else None)
+    return {name: found[name] for name in given if name in found}
 
 
 def _count_file(

@@ -363,8 +363,11 @@ def _of_label_studio(
     results = [task.get("result") for task in tasks]
     if any(not isinstance(result, list) for result in results):
         raise ValueError("expected the results of an annotation. Correct the line.")
-    # Their ids differ, and maybe their order.
-    done = [sorted(_value_of(item) for item in result) for result in results]
+    # Their ids differ, and maybe their order. Relations are between ids.
+    done = [
+        sorted(_value_of(item) for item in result if _type_of(item) != "relation")
+        for result in results
+    ]
     if any(result != done[0] for result in done[1:]):
         raise ValueError(f"there are {len(results)} annotations that differ. Export one of them.")
     if not results:
@@ -372,8 +375,9 @@ def _of_label_studio(
     spans, choices, unread = list[Any](), list[Any](), list[str]()
     for item in filter(lambda item: isinstance(item, dict), results[0] or ()):
         each = item.get("value")
-        kind = str(item.get("type", "labels"))
-        if isinstance(each, dict) and "start" in each and kind.endswith("labels"):
+        kind = _type_of(item)
+        has_labels = isinstance(each, dict) and ("labels" in each or kind.endswith("labels"))
+        if has_labels and "start" in each and "choices" not in each:
             spans.append(each)
         elif isinstance(each, dict) and "choices" in each and "start" not in each:
             choices.append(each)
@@ -383,6 +387,10 @@ def _of_label_studio(
     if choices:
         annotation["labels"] = [label for each in choices for label in each["choices"]]
     return {**record, **annotation}, unread
+
+
+def _type_of(item: Any) -> str:  # noqa: ANN401 (any JSON)
+    return str(item.get("type", "labels")) if isinstance(item, dict) else ""
 
 
 def _value_of(item: Any) -> str:  # noqa: ANN401 (any JSON)

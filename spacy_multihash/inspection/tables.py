@@ -15,6 +15,7 @@ from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
 from ..compute.ops import distinct_rows
+from ..corpus.read import items_of
 from ..corpus.shards import choose_shards, model_shard
 from ..tables.find import EmbeddingTable, Part, find_tables, rows_of
 from ..tables.set_tables import Extractor, count_corpus
@@ -141,6 +142,8 @@ def inspect_tables(
         shards, _ = choose_shards(Path(data))
         watched = progress(shards, desc="Reading", unit=" shards")
         data = (doc for shard in watched for doc in model_shard(shard, nlp))
+    elif data is not None:
+        data = items_of(data, nlp.vocab, Doc)
     if data is not None:
         values = distinct_values(data, tables)
     inspected = []

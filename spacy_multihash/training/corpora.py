@@ -19,6 +19,8 @@ AnnotatedPair = tuple[str, Union[Sequence[tuple[int, int, str]], str, Mapping[st
 # A corpus: a file that `convert` reads, a .spacy file, a folder of them, docs, or texts.
 Corpus = Union[str, Path, DocBin, Iterable[Doc], Iterable[AnnotatedPair]]
 
+# What a folder of .spacy files may have beside them, by mistake. Other .json files are labels.
+_BESIDE = SUFFIXES.keys() - {".json"}
 _CONVERT = "use python -m spacy multihash convert, and fit the file that it writes."
 
 
@@ -55,7 +57,7 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
         if path.suffix != ".spacy" and not (path.is_dir() and any(path.glob("**/*.spacy"))):
             return _converted(path, name, options, group)
         docs = list(read_docs(path, vocab))
-        beside = sorted(str(x) for x in path.glob("**/*") if x.suffix.lower() in SUFFIXES)
+        beside = sorted(str(x) for x in path.glob("**/*") if x.suffix.lower() in _BESIDE)
     elif isinstance(given, DocBin):
         docs = list(given.get_docs(vocab))
     else:

@@ -155,6 +155,14 @@ def test_what_would_be_read_wrongly_is_refused_with_advice(
     assert said in refused(tmp_path, content, name, **settings)
 
 
+@pytest.mark.parametrize(
+    "start", ["token entity_name", "Word NAME", "token tag_s", "# text = hi\u2028you", "a\x85b O"]
+)
+def test_lines_that_only_look_wrong_are_read(tmp_path: Path, start: str) -> None:
+    (doc,) = docs_of(read(tmp_path, f"{start}\nAnna B-NAME\nmet O\n"))
+    assert entities(doc) == [("Anna", "NAME")]
+
+
 def test_advice_on_columns_is_true_and_given_where_it_helps(tmp_path: Path) -> None:
     for tagged, columns in (
         ("Anna\tB-PER\tx\nmet\tO\ty\n", {"tag_column": 2}),
@@ -369,6 +377,8 @@ def test_answers_count_for_all_kinds_of_texts(tmp_path: Path, answer: str | None
         assert done.files[0].lines["left out"] == bool(answer)
     row = {"text": "Anna", "spans": [span(0, 4, answer=None)]}
     assert entities(docs_of(read_json(tmp_path, row))[0]) == [("Anna", "X")]
+    with pytest.raises(ValueError, match="No line is accepted"):
+        read_json(tmp_path, {**tagged, "answer": "Paris"})
 
 
 def test_a_single_label_is_named(tmp_path: Path) -> None:
@@ -485,6 +495,7 @@ def test_texts_may_be_in_any_iterable_and_have_shares_or_numbers_of_numpy() -> N
     assert len(docs_of(convert(pair for pair in pairs))) == 2
     done = convert([("a", {"A": 1.0, "B": 0.0}), ("b", {"A": numpy.int64(0)}), ("c", {"B"})])
     assert [doc.cats for doc in docs_of(done)] == [{"A": 1, "B": 0}, {"A": 0}, {"A": 0, "B": 1}]
+    assert set(convert(pairs * 2, split=numpy.array([0.5, 0.5])).splits) == {"train", "dev"}
     spans = [(numpy.int64(0), numpy.int64(4), "PER")]
     assert entities(docs_of(convert([("Anna", spans)]))[0]) == [("Anna", "PER")]
 

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 import spacy
 from spacy.language import Language
@@ -70,6 +71,8 @@ def test_what_is_no_corpus_is_refused(name: str, given: Any) -> None:
 def test_a_docbin_is_a_corpus() -> None:
     docs = DocBin(docs=[gold()])
     assert corpus_stats(docs).splits["train"].entities == 1
+    for train, dev in ((docs, [gold()]), ([gold()], docs)):
+        assert [*corpus_stats(train, dev).splits] == ["train", "dev"]
     assert evaluate(pipeline(), docs, docs).overall.entities == 1
     assert errors(pipeline(), docs, train=docs).gold == 1
     assert estimate(pipeline(), docs).texts == 1
@@ -78,6 +81,8 @@ def test_a_docbin_is_a_corpus() -> None:
 
 def test_labels_of_texts_are_numbers() -> None:
     doc = BLANK("Anna")
+    doc.cats = {"A": numpy.bool_(True), "B": 0}
+    assert corpus_stats([doc]).splits["train"].cats == {"A": 1}
     doc.cats = {"A": "yes"}
     with pytest.raises(ValueError, match=r"for 'A' in doc\.cats, got 'yes'"):
         corpus_stats([doc])
