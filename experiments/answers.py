@@ -185,8 +185,13 @@ QUESTIONS = (
         "Static vectors?",
         (
             _one("with vectors", "vectors_own", "vectors_none", (ES, NL, WNUT), "test_f"),
-            Contrast(
-                "the paper's, with vectors", [(HASH, HASH)], (*VECTORS,), "test_f", VECTORS, True
+            *(
+                Contrast(f"{name}, with vectors", [(arm, arm)], datasets, "test_f", VECTORS, True)
+                for name, arm, datasets in (
+                    ("the paper's", HASH, (*VECTORS,)),
+                    ("recommended", CHOSEN, (ES, NL, WNUT)),
+                    ("spaCy's efficiency config", SPACY, (ES, NL, WNUT)),
+                )
             ),
         ),
         "the vectors of your language",
