@@ -30,8 +30,8 @@ DETAILS = RESULTS / "README.md"
 ABOUT = """# Speed
 
 spaCy's time or memory, and spaCy's divided by that of other pipelines: the median of several
-rounds, and in brackets the range of 80 % of them. `docs/performance.md` explains
-the columns. Written by `python -m benchmarks report`.
+rounds, and in brackets the range of 80 % of them. `docs/performance.md` explains the columns.
+Written by `python -m benchmarks report`.
 """
 BEGIN, END = "<!-- begin: benchmarks -->\n", "<!-- end: benchmarks -->\n"
 RATIOS = (OPENBLAS, OURS, OUR_ADAM)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Optional, Union
 
 import numpy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from thinc.api import Model
 
 from ..common.load import loaded
@@ -118,7 +118,7 @@ class InspectedTables(Result):
 
 def inspect_tables(
     nlp: Union[Language, str, Path],
-    data: Union[str, Path, Iterable[Doc], None] = None,
+    data: Union[str, Path, DocBin, Iterable[Doc], None] = None,
     *,
     progress: Progress = no_progress,
 ) -> InspectedTables:
@@ -131,7 +131,8 @@ def inspect_tables(
     The page draws both.
 
     nlp (Union[Language, str, Path]): The pipeline.
-    data (Union[str, Path, Iterable[Doc], None]): The corpus: a file, a folder of shards, or docs.
+    data (Union[str, Path, DocBin, Iterable[Doc], None]): The corpus: a file, a folder of shards, or
+        docs.
 
     Raises ValueError if the pipeline has no tables, or if the corpus has no tokens.
     """

