@@ -11,7 +11,6 @@ setting; and `value`, its value. `advice` says what to do.
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from os import PathLike
 from typing import Optional, TypeGuard
 
 import numpy
@@ -102,19 +101,10 @@ def check_string(where: str, name: str, value: object) -> None:
         raise setting_error(where, name, "a string, or null", value)
 
 
-def check_text(value: object) -> None:
+def check_text(text: str) -> None:
     """Check for a text with words."""
-    if not isinstance(value, str):
-        raise ValueError(f"Expected a text, got {value!r:.60}.")
-    if not value.strip():
+    if not text.strip():
         raise ValueError("The text is empty.")
-
-
-def check_paths(**paths: object) -> None:
-    """Check for paths, by the names of arguments."""
-    for name, value in paths.items():
-        if not isinstance(value, (str, PathLike)):
-            raise ValueError(f"{name} must be a path, got {type(value).__name__}: {value!r:.60}.")
 
 
 def check_function(where: str, name: str, value: object) -> None:

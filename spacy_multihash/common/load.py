@@ -105,8 +105,6 @@ def _named(upstream: str) -> str:
 
 def loaded(nlp: Union[Language, str, Path]) -> Language:
     """Return a pipeline, loaded if it's a name or a path. Both warn as `warn_if_broken` does."""
-    if not isinstance(nlp, (Language, str, Path)):
-        raise ValueError(f"Expected a pipeline, its name or its path, got {nlp!r:.60}.")
     if not isinstance(nlp, Language):
         return load_pipeline(nlp)
     warn_if_broken(nlp)

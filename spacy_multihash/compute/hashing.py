@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from ..common.arguments import checked
 from ..common.types import Array
 
 MAX_HASHES = 16
@@ -29,6 +30,7 @@ _FIVE = numpy.uint64(5)
 _BYTES = 8  # of an id
 
 
+@checked
 def default_seeds(num_columns: int) -> list[int]:
     """Return the default hash seed of each column.
 
@@ -48,6 +50,7 @@ def default_seed(column: int) -> int:
     return _alive((column + 1) * _GOLDEN)
 
 
+@checked
 def spacy_seeds(num_columns: int) -> list[int]:
     """Return the hash seeds of spacy.MultiHashEmbed.v2: 8 for the first column, then 9, 10, ...
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Optional
 
 import numpy
 
+from ..common.arguments import checked
 from ..common.checks import check_whole
 
 VARIABLE = "SPACY_MULTIHASH_THREADS"
@@ -22,6 +23,7 @@ class Part(NamedTuple):
     lengths: numpy.ndarray
 
 
+@checked
 def set_threads(number: Optional[int]) -> Optional[int]:
     """Set how many threads share a batch on the CPU, in the whole process.
 

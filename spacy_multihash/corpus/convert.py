@@ -11,6 +11,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
+from ..common.arguments import checked
 from ..common.lines import Account, Problem
 from ..common.outputs import check_file_output, check_writable
 from ..common.progress import Progress, no_progress
@@ -34,7 +35,7 @@ from .statistics import Contradictions, SplitCounts, label_rows
 from .texts import text_of_json
 
 # What a path may be, and what stands for a file: lists of (text, annotation) or JSON objects.
-Input = Union[str, Path, Sequence[Union[str, Path]], Sequence[Any]]
+Input = Union[str, Path, Iterable[Any]]
 CONTRADICTS = "Same text as before, with other annotation"
 
 
@@ -139,6 +140,7 @@ class Converted(Result):
         }
 
 
+@checked
 def convert(
     paths: Input,
     output: Union[str, Path, None] = None,
@@ -243,12 +245,7 @@ def _report(source: Source, written: int, nlp: Language, reading: Reading) -> Fi
 
 
 def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
-    if isinstance(paths, (bytes, Mapping, Doc)) or not isinstance(paths, (str, Path, Iterable)):
-        raise ValueError(
-            "Expected files to convert, or a list of texts with their annotation, got "
-            f"{type(paths).__name__}."
-        )
-    paths = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    paths = [paths] if isinstance(paths, (str, Path, Doc)) else list(paths)
     if not paths:
         raise ValueError("Expected files to convert, or a list of texts, got none.")
     if any(isinstance(path, Doc) for path in paths):

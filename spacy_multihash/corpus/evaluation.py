@@ -17,6 +17,7 @@ from spacy.training import Corpus, Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
 
+from ..common.arguments import checked
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
@@ -29,6 +30,7 @@ _BATCH = 256
 _SHOWN = 25  # docs on a page
 
 
+@checked
 @dataclass(frozen=True)
 class Matching:
     """How entities are compared with the training corpus.
@@ -68,11 +70,13 @@ class KnownEntities:
         return self.matching.key(span) in self.keys
 
 
+@checked
 def known_entities(docs: Iterable[Doc], matching: Matching = VERBATIM) -> KnownEntities:
     """Collect the entities of a training corpus. The docs are read once and not kept."""
     return KnownEntities({matching.key(ent) for doc in docs for ent in doc.ents}, matching)
 
 
+@checked
 def keep_entities(doc: Doc, is_kept: Callable[[Span], bool]) -> Doc:
     """Return a doc with only some of its entities. The others are masked.
 
@@ -164,6 +168,7 @@ def _table(title: str, by_name: Mapping[str, Scores]) -> Table:
     return Table(title, ("", "entities", "precision", "recall", "F1"), rows)
 
 
+@checked
 def evaluate(
     nlp: Union[Language, str, Path],
     docs: Union[str, Path, DocBin, Iterable[Doc]],
@@ -244,6 +249,7 @@ def annotate(nlp: Language, examples: Sequence[Example]) -> None:
         example.predicted = doc
 
 
+@checked
 def evaluate_entities(
     examples: Sequence[Example], known: Optional[KnownEntities] = None
 ) -> Evaluation:
@@ -284,6 +290,7 @@ def score_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, 
     return parts
 
 
+@checked
 def masked_parts(examples: Sequence[Example], known: KnownEntities) -> dict[str, list[Example]]:
     """Return the examples of "seen" and of "unseen", with the entities of the other part masked.
 

@@ -5,14 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice, pairwise
-from numbers import Integral
 from pathlib import Path
-from typing import ClassVar, Literal, Optional, Union, get_args
+from typing import ClassVar, Literal, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
 
-from ..common.checks import is_list
+from ..common.arguments import checked
 from ..common.lines import INVISIBLE, Account, Problem, read_lines
 from .alignment import ENTITIES_LEFT_OUT, OFFSETS, TRIMMED, Offsets, PlacedText
 from .annotation import ACCEPT, NOT_ACCEPTED, is_tag, name_no_labels
@@ -69,6 +68,8 @@ _USES = {
 }
 
 
+@checked
+@checked
 @dataclass(frozen=True)
 class Reading:
     r"""How to read files: the options of `convert`.
@@ -109,22 +110,10 @@ class Reading:
     offsets: Optional[str] = None
 
     def __post_init__(self) -> None:
-        """Check the types, the settings that are strings, and the columns."""
+        """Check the settings that are strings, and the columns."""
         for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name == "labels":
-                fits = is_list(value) and all(isinstance(label, str) for label in value)
-                what = "a list of strings"
-            elif each.name in ("token_column", "tag_column"):
-                fits, what = isinstance(value, Integral) and value is not True, "an integer"
-            else:
-                fits, what = isinstance(value, str) and value != "", "a string, and not empty"
-            if value is not None and not fits:
-                name = each.name.replace("_", "-")
-                raise ValueError(f"--{name} must be {what}, got {value!r}.")
-        if self.format not in (None, *get_args(Format)):
-            choices = ", ".join(get_args(Format))
-            raise ValueError(f"--format must be one of {choices}, got {self.format!r}.")
+            if getattr(self, each.name) == "":
+                raise ValueError(f"--{each.name.replace('_', '-')} is empty. Leave it out.")
         if self.columns[0] == self.columns[1]:
             raise ValueError(f"Texts and labels are both in {self.columns[0]!r}: name another.")
         Offsets.parse(self.offsets or "characters")

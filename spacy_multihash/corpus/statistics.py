@@ -25,6 +25,7 @@ from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
+from ..common.arguments import checked
 from ..common.lines import INVISIBLE, clean
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
@@ -583,6 +584,7 @@ class Pool(Protocol):
         """Yield the index of each item and its result, as they finish."""
 
 
+@checked
 def corpus_stats(
     train: Corpus,
     dev: Optional[Corpus] = None,
@@ -593,7 +595,7 @@ def corpus_stats(
     attrs: Sequence[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
     workers: Optional[Pool] = None,
-    code: Optional[Path] = None,
+    code: Union[str, Path, None] = None,
     progress: Progress = no_progress,
 ) -> CorpusStats:
     """Count docs, entities, words and attributes of a corpus.
@@ -608,7 +610,7 @@ def corpus_stats(
         and character n-grams, such as ORTH[:2] and LOWER{3,5}.
     matching (Matching): How to compare entities.
     workers (Optional[Pool]): Count files in other processes. None: in this one.
-    code (Optional[Path]): Python file that other processes import for `lang`.
+    code (Union[str, Path, None]): Python file that other processes import for `lang`.
     RETURNS (CorpusStats): Statistics of all splits.
 
     Raises ImportError, OSError or ValueError if something can't be read, for other attributes, or
@@ -714,7 +716,7 @@ def _in_memory(
 
 def _count_file(
     lang: str,
-    code: Optional[Path],
+    code: Union[str, Path, None],
     matching: Matching,
     wanted: Optional[AbstractSet[int]],
     path: Path,
@@ -727,7 +729,7 @@ def _count_file(
 
 
 @lru_cache(maxsize=1)
-def _blank(lang: str, code: Optional[Path]) -> Language:
+def _blank(lang: str, code: Union[str, Path, None]) -> Language:
     try:
         return spacy.blank(lang)
     except ImportError:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy
 
+from ..common.arguments import checked
 from ..common.types import Counts, DocLike
 
 DOC_BATCH = 256  # docs whose symbols are found at a time
@@ -70,6 +71,7 @@ def attr_ids(attr: int, docs: Sequence[DocLike]) -> numpy.ndarray:
     return numpy.concatenate([doc.to_array([attr]).ravel() for doc in docs])
 
 
+@checked
 def count_symbols(docs: Iterable[DocLike], attrs: Mapping[str, int]) -> Counts:
     """Count the symbols of docs, in one pass.
 

@@ -8,6 +8,7 @@ from thinc.api import LayerNorm, Linear, Model, Ops, glorot_uniform_init
 from thinc.types import Floats2d
 from thinc.util import ArrayInfo
 
+from ..common.arguments import checked
 from ..common.nodes import LINEAR, Pinned, bound, no_backprop
 from ..common.types import Array, EncoderModel
 from ..compute.array_ops import (
@@ -146,6 +147,7 @@ def init(
         layer.initialize()
 
 
+@checked
 def effective_input_width(dilations: Sequence[int], repeats: int, window_size: int) -> int:
     """Return the number of tokens that a token's vector depends on, including the token.
 

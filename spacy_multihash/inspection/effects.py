@@ -11,6 +11,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
+from ..common.arguments import checked
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
@@ -88,6 +89,7 @@ class Effects(Result):
             yield f"Gold entities are left out: {self.left_out}."
 
 
+@checked
 def explain_corpus(
     nlp: Union[Language, str, Path],
     data: Data,

@@ -21,6 +21,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
+from ..common.arguments import checked
 from ..common.checks import check_whole
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
@@ -171,6 +172,7 @@ class Errors(Result):
         return in_notebook(self.page())
 
 
+@checked
 def errors(
     nlp: Union[Language, str, Path],
     data: Data,

@@ -23,6 +23,7 @@ from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from thinc.api import to_numpy
 
+from ..common.arguments import checked
 from ..common.checks import check_choice, check_text, check_whole
 from ..common.load import loaded
 from ..common.nodes import EXTRACT_NGRAMS, find_nodes
@@ -233,6 +234,7 @@ def visible(word: str) -> str:
     return word if word.strip() and word.isprintable() else repr(word)
 
 
+@checked
 def explain(
     nlp: Union[Language, str, Path],
     text: str,

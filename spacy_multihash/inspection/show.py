@@ -9,6 +9,7 @@ from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 
+from ..common.arguments import checked
 from ..common.checks import check_text, check_unit
 from ..common.load import loaded
 from ..common.result import Result, Table
@@ -90,6 +91,7 @@ class Shown(Result):
         return in_notebook(self.page())
 
 
+@checked
 def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:
     """Predict the entities of a text, and show their probabilities.
 

@@ -10,6 +10,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from thinc.api import Model
 
+from ..common.arguments import checked
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
@@ -116,6 +117,7 @@ class InspectedTables(Result):
         return in_notebook(self.page())
 
 
+@checked
 def inspect_tables(
     nlp: Union[Language, str, Path],
     data: Union[str, Path, DocBin, Iterable[Doc], None] = None,
@@ -189,6 +191,7 @@ def distinct_values(
     return {table: counted[table.attr].keys for table in tables}
 
 
+@checked
 def model_size(*models: Model) -> Optional[Size]:
     """Add up the parameters of models, counting shared layers once.
 

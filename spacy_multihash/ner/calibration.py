@@ -18,6 +18,7 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch
 
+from ..common.arguments import checked
 from ..common.checks import check_whole
 from ..common.files import write_bytes
 from ..common.load import loaded
@@ -330,6 +331,7 @@ def turn_on_probabilities(nlp: Language, name: str) -> str:
     return recognizer.spans_key
 
 
+@checked
 def calibrate(
     nlp: Union[Language, str, Path],
     data: Data,

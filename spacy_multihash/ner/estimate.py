@@ -29,6 +29,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
+from ..common.arguments import checked
 from ..common.checks import check_whole
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
@@ -307,6 +308,7 @@ def bare(doc: Doc) -> Doc:
 # The estimate
 
 
+@checked
 def estimate(
     nlp: Union[Language, str, Path], texts: Texts, *, progress: Progress = no_progress
 ) -> Estimate:
@@ -475,6 +477,7 @@ class Candidate(NamedTuple):
         return found
 
 
+@checked
 def next_texts(
     nlp: Union[Language, str, Path],
     texts: Texts,

@@ -18,7 +18,8 @@ from spacy.pipeline import DependencyParser, EntityRecognizer
 from spacy.ty import ListenedToComponent
 from thinc.api import Model, noop
 
-from ..common.checks import check_flag, check_whole, is_list, is_number, setting_error
+from ..common.arguments import checked
+from ..common.checks import check_whole, setting_error
 from ..common.load import loaded
 from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.progress import Progress, no_progress
@@ -119,6 +120,7 @@ class Acceleration(Result):
         return in_notebook(self.page()) if self.gain else super()._repr_html_()
 
 
+@checked
 def accelerate(
     nlp: Union[Language, str, Path],
     output: Union[str, Path, None] = None,
@@ -170,17 +172,13 @@ def accelerate(
     RETURNS (Acceleration): What was replaced, what was already ours, and what wasn't replaced. Its
         `nlp` is the pipeline.
 
-    Raises ValueError if its config refers to a missing value, if keep_ner or keep_parser isn't a
-    bool, if seconds or loads is negative, or if texts aren't a list or have no tokens. Then nothing
-    has changed, and neither if the pipeline can't annotate the texts.
+    Raises ValueError if its config refers to a missing value, if seconds or loads is negative, or
+    if texts have no tokens. Then nothing has changed, and neither if the pipeline can't annotate
+    the texts.
     """
-    check_flag("accelerate", "keep_ner", keep_ner)
-    check_flag("accelerate", "keep_parser", keep_parser)
     check_whole("accelerate", "loads", loads, 0, advice="0 doesn't load pipelines again.")
-    if not is_number(seconds) or seconds < 0:
+    if not seconds >= 0:
         raise setting_error("accelerate", "seconds", "a number of 0 or more", seconds, "Give 20.")
-    if not (texts is None or is_list(texts) or isinstance(texts, (str, Path))):
-        raise setting_error("accelerate", "texts", "a list of texts", texts, 'Give ["a text"].')
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
     source, nlp = nlp, loaded(nlp)

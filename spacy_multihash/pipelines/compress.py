@@ -18,14 +18,15 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
-from ..common.checks import check_choice, check_whole
+from ..common.arguments import checked
+from ..common.checks import check_whole
 from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
 from ..common.load import load_pipeline, loaded
 from ..common.outputs import check_folder_output, copy_licenses, folder_size, paths_in
 from ..common.progress import Progress, no_progress
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
 from ..common.result import Result, Table
-from ..compute.quantization import PRECISIONS, Precision
+from ..compute.quantization import Precision
 from ..corpus.read import Data
 from ..corpus.shards import examples_of_any
 from ..embed.vector_tables import PREFIX
@@ -56,11 +57,6 @@ class Precisions:
     vectors: Precision = "int8"
     tables: Precision = "int8"
     weights: Precision = "float16"
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a precision that there is not."""
-        for name, precision in vars(self).items():
-            check_choice("compress", name, precision, PRECISIONS)
 
 
 def compress_folder(
@@ -234,6 +230,7 @@ class Compressed(Result):
         )
 
 
+@checked
 def compress(
     nlp: Union[Language, str, Path],
     output: Union[str, Path],

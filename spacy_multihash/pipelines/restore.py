@@ -10,6 +10,7 @@ from spacy.util import registry
 from spacy.vectors import Vectors
 from thinc.api import Model
 
+from ..common.arguments import checked
 from ..common.load import loaded
 from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.result import Result, Table
@@ -91,6 +92,7 @@ class Restored(Result):
             yield "The pipeline has no parts of this package. It stays as it is."
 
 
+@checked
 def restore(
     nlp: Union[Language, str, Path],
     output: Union[str, Path, None] = None,

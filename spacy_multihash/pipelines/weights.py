@@ -9,6 +9,7 @@ from thinc.api import Model, set_dropout_rate
 from thinc.layers.concatenate import forward as forward_concatenate
 from thinc.types import Floats2d
 
+from ..common.arguments import checked
 from ..common.nodes import (
     EXPAND_WINDOW,
     EXTRACT_FEATURES,
@@ -47,6 +48,7 @@ _SAME = (
 )
 
 
+@checked
 def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     """Build our MultiHashEmbed from a spacy.MultiHashEmbed.v2, with the same weights.
 
@@ -71,6 +73,7 @@ def embed_from_spacy(embed: EmbedModel) -> EmbedModel:
     return _copy(embed, ours, _SAME)
 
 
+@checked
 def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     """Build a spacy.MultiHashEmbed.v2 from our MultiHashEmbed, with the same weights.
 
@@ -122,6 +125,7 @@ def embed_to_spacy(embed: EmbedModel) -> EmbedModel:
     return _copy_back(embed, theirs)
 
 
+@checked
 def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
     """Build our MaxoutWindowEncoder from a spacy.MaxoutWindowEncoder.v2, with the same weights.
 
@@ -142,6 +146,7 @@ def encoder_from_spacy(encoder: EncoderModel) -> EncoderModel:
     return _copy(encoder, build_maxout_window_encoder_v1(**settings), _SAME)
 
 
+@checked
 def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
     """Build a spacy.MaxoutWindowEncoder.v2 from our MaxoutWindowEncoder, with the same weights.
 

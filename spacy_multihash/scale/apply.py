@@ -18,7 +18,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..common.checks import check_paths
+from ..common.arguments import checked
 from ..common.files import (
     check_writable,
     is_leftover,
@@ -153,6 +153,7 @@ class Applied(Result):
             )
 
 
+@checked
 def apply(
     nlp: Union[str, Path],
     data: Union[str, Path],
@@ -163,7 +164,7 @@ def apply(
     dask: Optional[str] = None,
     batch_size: Optional[int] = None,
     max_length: Optional[int] = None,
-    code: Optional[Path] = None,
+    code: Union[str, Path, None] = None,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> Applied:
@@ -184,7 +185,8 @@ def apply(
     dask (Optional[str]): Address of a Dask scheduler, to use its workers.
     batch_size (Optional[int]): Docs per batch. None: the pipeline's own.
     max_length (Optional[int]): Skip texts with more characters. None: the pipeline's own limit.
-    code (Optional[Path]): Python file with registered functions, which workers import first.
+    code (Union[str, Path, None]): Python file with registered functions, which workers import
+        first.
     force (bool): Do all shards again, even if `output` has other settings.
     progress (Progress): Shows how many shards are done, as tqdm does.
 
@@ -197,9 +199,6 @@ def apply(
         raise ValueError(
             "Workers load the pipeline from its files: save it with nlp.to_disk, and give the path."
         )
-    check_paths(nlp=nlp, data=data, output=output)
-    if format not in SUFFIXES:
-        raise ValueError(f"format must be one of {', '.join(SUFFIXES)}, got {format!r}.")
     corpus, folder = Path(data).resolve(), Path(output).resolve()
     check_apart(folder, corpus, code)
     check_writable(folder / MANIFEST, "OUTPUT")

@@ -97,16 +97,16 @@ class Source(Generic[T]):
 
 
 def source_of(
-    load: Callable[[str], T], model: Union[str, Path], code: Optional[Path] = None
+    load: Callable[[str], T], model: Union[str, Path], code: Union[str, Path, None] = None
 ) -> Source[T]:
     """Make a source for processes that may run in other folders.
 
     model (Union[str, Path]): A package's name, or the path of a pipeline or a config.
-    code (Optional[Path]): Python file to import first.
+    code (Union[str, Path, None]): Python file to import first.
     """
     is_path = not is_package(str(model)) and Path(model).exists()
     place = str(Path(model).absolute() if is_path else model)
-    of_code = () if code is None else (code.absolute(), digest_of(code))
+    of_code = () if code is None else (Path(code).absolute(), digest_of(Path(code)))
     return Source(partial(load, place), place, digest_of(folder_of(place)), *of_code)
 
 

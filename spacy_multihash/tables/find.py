@@ -8,6 +8,7 @@ from spacy.language import Language
 from thinc.api import Model, to_numpy
 from thinc.types import Ints1d
 
+from ..common.arguments import checked
 from ..common.nodes import EXTRACT_FEATURES, HASH_EMBED, find_nodes, has_layers
 from ..common.registered import INIT_TABLES
 from ..common.types import AttrLayer, NgramLayer, RowLayer
@@ -70,6 +71,7 @@ class WeightedEmbedding(NamedTuple):
     layer: AttrLayer
 
 
+@checked
 def find_tables(nlp: Language) -> list[EmbeddingTable]:
     """Find the tables of all hash and lookup embeddings in a pipeline, ours and spaCy's.
 
@@ -97,6 +99,7 @@ def find_tables(nlp: Language) -> list[EmbeddingTable]:
     return tables
 
 
+@checked
 def find_weighted(nlp: Language) -> list[WeightedEmbedding]:
     """Find the weighted hash embeddings of a pipeline.
 

@@ -10,6 +10,7 @@ from typing import Any, Optional, Union
 from spacy.language import Language
 from spacy.vocab import Vocab
 
+from ..common.arguments import checked
 from ..common.load import naming_config, pipeline_of_config, read_config
 from ..common.outputs import check_file_output
 from ..common.progress import Progress, no_progress
@@ -51,9 +52,10 @@ class InitializedTables(Result):
             yield not_counted(self.not_counted)
 
 
+@checked
 def init_tables(
     config: Union[str, Path],
-    output: Optional[Path] = None,
+    output: Union[str, Path, None] = None,
     *,
     min_freq: Optional[int] = None,
     max_rows: Optional[int] = None,
@@ -62,13 +64,13 @@ def init_tables(
     shards: Union[str, Path, None] = None,
     workers: Optional[int] = None,
     dask: Optional[str] = None,
-    code: Optional[Path] = None,
+    code: Union[str, Path, None] = None,
     force: bool = False,
     progress: Progress = no_progress,
 ) -> InitializedTables:
     """Write the tables of a config's MultiEmbed to a file.
 
-        print(init_tables("my.cfg", Path("my.tables"), overrides={"paths.train": "train.spacy"}))
+        print(init_tables("my.cfg", "my.tables", overrides={"paths.train": "train.spacy"}))
 
     The tables are counted from the training corpus of the config. Settings of the config can be
     overridden, for example by --paths.train corpus/part1.spacy. To count a large corpus in pieces,
@@ -76,7 +78,7 @@ def init_tables(
     are the same: rare values are left out after all shards are counted.
 
     config (Union[str, Path]): Config with a MultiEmbed.
-    output (Optional[Path]): File of tables to write. Give it as path of
+    output (Union[str, Path, None]): File of tables to write. Give it as path of
         spacy-multihash.init_tables.v1 in [initialize.before_init].
     min_freq (Optional[int]): Keep the values that occur at least this often. None: from
         [initialize.before_init], or 10.
@@ -90,12 +92,13 @@ def init_tables(
     workers (Optional[int]): Number of processes that count the shards, with a thread each. Needs
         the extra dask. None: 1.
     dask (Optional[str]): Address of a Dask scheduler, to use its workers.
-    code (Optional[Path]): Python file with registered functions, which workers import first.
+    code (Union[str, Path, None]): Python file with registered functions, which workers import
+        first.
     force (bool): Replace `output` if it exists.
 
     Raises ValueError if the config has no MultiEmbed, or if the corpus has no tokens.
     """
-    config = Path(config)
+    config, output = Path(config), None if output is None else Path(output)
     with naming_config(config):
         check_file_output(output, "OUTPUT", config, code, shards, force=force)
         settings = read_config(config, overrides, interpolate=True)

@@ -11,6 +11,7 @@ from spacy.tokens import Doc
 from spacy.util import logger
 from thinc.api import Model, to_numpy
 
+from ..common.arguments import checked
 from ..common.nodes import forget_weights
 from ..common.types import NgramLayer
 from ..corpus.symbols import attr_ids, count_ids
@@ -89,6 +90,7 @@ def keeps_tables(nlp: Language, component: str, model: Model) -> bool:
     return True
 
 
+@checked
 def set_tables(model: Model, tables: Tables) -> None:
     """Set the tables of all layers of a model that look values up.
 

@@ -23,6 +23,7 @@ from typing import Any, Optional, Union
 import numpy
 import srsly
 
+from ..common.arguments import checked
 from ..common.checks import check_whole
 from ..common.files import UnreadableFile, reading, unpack, write_bytes
 from ..common.types import Counts
@@ -64,6 +65,7 @@ class Tables:
     max_rows: Optional[int] = None
 
 
+@checked
 def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
     """Order the values by (-count, id), and keep frequent values.
 
@@ -81,6 +83,7 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
 
 
+@checked
 def cut_tables(tables: Tables, *, min_freq: int, max_rows: Optional[int] = None) -> Tables:
     """Cut tables that were cut as much before, or less.
 
@@ -120,6 +123,7 @@ def check_cut(min_freq: int, max_rows: Optional[int]) -> None:
         check_whole(where, "max_rows", max_rows, 2, advice=f"{unknown} {advice} --max-rows.")
 
 
+@checked
 def merge_tables(corpora: Sequence[Tables]) -> Tables:
     """Add up the counts of several corpora, without a cut.
 
@@ -152,6 +156,7 @@ def merge_tables(corpora: Sequence[Tables]) -> Tables:
     return Tables(sums)
 
 
+@checked
 def write_tables(path: Union[str, Path], tables: Tables) -> None:
     """Write tables to a file atomically.
 
@@ -175,6 +180,7 @@ def write_tables(path: Union[str, Path], tables: Tables) -> None:
     write_bytes(Path(path), srsly.msgpack_dumps(message))
 
 
+@checked
 def read_tables(path: Union[str, Path]) -> Tables:
     """Read tables from a file.
 

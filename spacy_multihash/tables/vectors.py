@@ -8,6 +8,7 @@ from typing import Literal, Optional, Union
 import spacy
 from spacy.vocab import Vocab
 
+from ..common.arguments import checked
 from ..common.lines import Account, clean, read_lines
 from ..common.load import source_path
 from ..common.outputs import check_file_output, check_folder_output, paths_in
@@ -58,10 +59,11 @@ class WrittenVectors(Result):
         yield Table("Vectors", header, [row], aligns="r")
 
 
+@checked
 def align_vectors(
     source: Source,
     target: Source,
-    output: Path,
+    output: Union[str, Path],
     *,
     dictionary: Union[str, Path, Sequence[tuple[str, str]], None] = None,
     lang: Optional[str] = None,
@@ -70,13 +72,13 @@ def align_vectors(
 ) -> WrittenVectors:
     """Rotate a table into another table's space, such as another language's.
 
-        align_vectors("nl.vec", "en_core_web_md", Path("nl-as-en"), dictionary=[("huis", "house")])
+        align_vectors("nl.vec", "en_core_web_md", "nl-as-en", dictionary=[("huis", "house")])
 
     source (Source): Table of vectors: a package's name, the folder of a pipeline or of a vocab, or
         vectors as text (.txt, .vec, .gz, .zip, .tar.gz).
     target (Source): Table whose space `source` is mapped into.
-    output (Path): File to write, if its name ends in .txt, .vec, .floret or .gz, otherwise a
-        folder.
+    output (Union[str, Path]): File to write, if its name ends in .txt, .vec, .floret or .gz,
+        otherwise a folder.
     dictionary (Union[str, Path, Sequence[tuple[str, str]], None]): File with a word of `source` and
         of `target` on each line. None: words spelled alike.
     lang (Optional[str]): Language of the pipeline to write, as in the config that takes the
@@ -86,7 +88,7 @@ def align_vectors(
     Raises ValueError if a table or the dictionary can't be used.
     """
     inputs = paths_in(dictionary)
-    table, other = _read([source, target], output, lang, force, progress, inputs)
+    table, other = _read([source, target], Path(output), lang, force, progress, inputs)
     if isinstance(dictionary, (str, Path)):
         dictionary = read_pairs(Path(dictionary))
     if dictionary is None:
@@ -94,12 +96,13 @@ def align_vectors(
     else:
         Y, X, unknown = pair_vectors(table, other, dictionary)
     mapped = reduce.map_table(table, procrustes(Y, X))
-    return _write(output, mapped, progress, len(Y), pairs=unknown)
+    return _write(Path(output), mapped, progress, len(Y), pairs=unknown)
 
 
+@checked
 def merge_vectors(
     sources: Sequence[Source],
-    output: Path,
+    output: Union[str, Path],
     *,
     width: int,
     lang: Optional[str] = None,
@@ -108,7 +111,7 @@ def merge_vectors(
 ) -> WrittenVectors:
     """Merge tables into one, with the words of all tables: PCA of the tables side by side.
 
-        merge_vectors(["glove.txt", "fasttext.vec"], Path("merged"), width=300)
+        merge_vectors(["glove.txt", "fasttext.vec"], "merged", width=300)
 
     sources (Sequence[Source]): Two or more tables.
     output, lang, force: As in `align_vectors`.
@@ -118,16 +121,17 @@ def merge_vectors(
     """
     if len(sources) < 2:
         raise ValueError(f"Merging needs two or more tables, got {sources[0]}. Name the others.")
-    tables = _read(sources, output, lang, force, progress)
+    tables = _read(sources, Path(output), lang, force, progress)
     joined = reduce.join_words(tables)
-    if is_text(output):
+    if is_text(Path(output)):
         text_words(joined)
-    return _write(output, reduce.merge(joined, tables, width), progress)
+    return _write(Path(output), reduce.merge(joined, tables, width), progress)
 
 
+@checked
 def reduce_vectors(
     source: Source,
-    output: Path,
+    output: Union[str, Path],
     *,
     width: int,
     drop_top: int = 0,
@@ -139,7 +143,7 @@ def reduce_vectors(
 ) -> WrittenVectors:
     """Make vectors shorter, by their principal axes.
 
-        reduce_vectors("en_core_web_lg", Path("short"), width=100)
+        reduce_vectors("en_core_web_lg", "short", width=100)
 
     source, output, lang, force: As in `align_vectors`.
     width (int): Axes to keep.
@@ -151,17 +155,18 @@ def reduce_vectors(
 
     Raises ValueError if the table or the words can't be used.
     """
-    (table,) = _read([source], output, lang, force, progress, paths_in(words))
+    (table,) = _read([source], Path(output), lang, force, progress, paths_in(words))
     chosen = None if words is None else read_words(words)
     stats = reduce.moments(table.estimation_vectors(chosen))
     function = reduce.pca(stats, width, skip=drop_top, keep_origin=keep_origin)
     unknown = 0 if chosen is None else int((~table.look_up(chosen)[0]).sum())
-    return _write(output, reduce.map_table(table, function), progress, words=unknown)
+    return _write(Path(output), reduce.map_table(table, function), progress, words=unknown)
 
 
+@checked
 def prune_vectors(
     source: Source,
-    output: Path,
+    output: Union[str, Path],
     *,
     words: Words,
     first: int = 0,
@@ -172,7 +177,7 @@ def prune_vectors(
 ) -> WrittenVectors:
     """Keep the vectors of a corpus's words.
 
-        prune_vectors("en_core_web_lg", Path("small"), words="corpus/train.spacy")
+        prune_vectors("en_core_web_lg", "small", words="corpus/train.spacy")
 
     source, output, lang, force: As in `align_vectors`.
     words (Words): Words to keep: a file with a word on each line, or a corpus (.spacy file or
@@ -184,11 +189,11 @@ def prune_vectors(
     Raises ValueError if the table or the words can't be used.
     """
     inputs, by_attr = paths_in(words), attr is not None
-    (table,) = _read([source], output, lang, force, progress, inputs, uses_lang=by_attr)
+    (table,) = _read([source], Path(output), lang, force, progress, inputs, uses_lang=by_attr)
     values = table.values(read_words(words), None if attr is None else attr_id(attr))
     pruned = reduce.prune(table, values, first=first)
     unknown = int((table.find(word_keys(values)) < 0).sum())
-    return _write(output, pruned, progress, words=unknown)
+    return _write(Path(output), pruned, progress, words=unknown)
 
 
 def _read(

@@ -15,6 +15,7 @@ import spacy
 from spacy.cli.package import has_build
 from spacy.language import Language
 
+from ..common.arguments import checked
 from ..common.files import read_json_map, replacing_folder, write_bytes, write_json
 from ..common.load import load_pipeline, read_config
 from ..common.outputs import check_apart, check_writable, folder_size, paths_in, spacy_command
@@ -198,6 +199,7 @@ class Fitted(Result):
         return {**done, "Build a package for pip:": spacy_command(*package)}
 
 
+@checked
 def fit(
     train: Corpus,
     dev: Optional[Corpus] = None,
@@ -405,7 +407,7 @@ def _write_card(path: Path, fitted: Fitted) -> None:
     fitted.nlp.meta.update(meta)
 
 
-def _make_package(folder: Path, name: str, code: Optional[Path]) -> Path:
+def _make_package(folder: Path, name: str, code: Union[str, Path, None]) -> Path:
     """Build a wheel of the pipeline, and return its path in the folder."""
     target = folder / "package"
     build = target / "build"

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Optional, get_args
+from typing import Any, Literal, Optional, Union
 
 import spacy
 from spacy.cli.package import has_build, has_wheel
 
+from ..common.arguments import checked
 from ..pipelines.meta import package_name
 from .settings import MAX_SIZE, parse_size
 
@@ -15,6 +16,7 @@ from .settings import MAX_SIZE, parse_size
 EntityConfig = Literal["ner", "batch_ner"]
 
 
+@checked
 @dataclass(frozen=True)
 class Options:
     """The options of `fit`.
@@ -38,7 +40,7 @@ class Options:
     compress (bool): Make the files of the pipeline small.
     package (Optional[str]): Also build a wheel of this name, such as my_ner, that pip installs.
         spaCy puts the language in front, as in en_my_ner.
-    code (Optional[Path]): Python file with registered functions to import.
+    code (Union[str, Path, None]): Python file with registered functions to import.
     settings (Mapping[str, Any]): Other settings of the config, such as {"training.max_steps": 100}.
 
     Raises ValueError for options that don't apply.
@@ -56,7 +58,7 @@ class Options:
     curve: bool = False
     compress: bool = False
     package: Optional[str] = None
-    code: Optional[Path] = None
+    code: Union[str, Path, None] = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -70,8 +72,6 @@ class Options:
         if self.textcat and self.max_size is not None:
             raise ValueError("--max-size is for entities. Leave it out with --textcat.")
         parse_size(self.max_size or MAX_SIZE)
-        if self.config not in get_args(EntityConfig):
-            raise ValueError(f"--config must be ner or batch_ner, got {self.config!r}.")
         for name, value in (("textcat", self.textcat), ("max-size", self.max_size)):
             if value and self.config != "ner":
                 raise ValueError(

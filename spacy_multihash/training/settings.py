@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Optional, Union, get_args
+from typing import Any, Literal, NamedTuple, Optional, Union
 
 import numpy
 import spacy
@@ -14,7 +14,7 @@ from spacy.util import get_package_path, is_package, load_config, load_model_fro
 from spacy.vocab import Vocab
 from thinc.api import Config
 
-from ..common.checks import check_paths
+from ..common.arguments import checked
 from ..common.files import read_json_map
 from ..common.outputs import spacy_command
 from ..common.result import Result
@@ -97,6 +97,7 @@ class InitConfig(Result):
         return f"{header}\n{self.config.to_str(interpolate=False)}\n"
 
 
+@checked
 def init_config(
     pipeline: Pipeline,
     lang: str,
@@ -124,13 +125,11 @@ def init_config(
     Raises ImportError for an unknown language, FileNotFoundError or ValueError for corpora without
     entities, for vectors that can't be used, and for options that don't apply.
     """
-    if pipeline not in get_args(Pipeline):
-        raise ValueError(f"pipeline must be one of {get_args(Pipeline)}, got {pipeline!r}.")
     if train is None and (dev is not None or max_size is not None):
         raise ValueError("--dev and --max-size need --train, which settings are chosen by.")
     if train is not None and pipeline != "ner":
         raise ValueError(f"--train is for ner only, got {pipeline}. Leave it out.")
-    _check_given(train=train, dev=dev, vectors=vectors)
+    _check_given(train, dev, vectors)
     _check_vectors_language(lang, vectors)
     if train is None:
         return InitConfig(_make_config(pipeline, lang, vectors), ())
@@ -317,11 +316,9 @@ def _check_vectors_language(lang: str, vectors: Optional[str]) -> None:
         )
 
 
-def _check_given(**paths: object) -> None:
-    """Raise ValueError for what is no path, or has a $, which starts a variable in configs."""
-    given = {name: path for name, path in paths.items() if path is not None}
-    check_paths(**given)
-    for path in given.values():
+def _check_given(*paths: object) -> None:
+    """Raise ValueError for a path with a $, which starts a variable in configs."""
+    for path in paths:
         if "$" in str(path):
             raise ValueError(
                 f"{path} cannot be in a config, because a $ starts a variable there. Rename it."

@@ -504,13 +504,13 @@ def test_texts_may_be_in_any_iterable_and_have_shares_or_numbers_of_numpy() -> N
     "given", [5, b"my.conll", {"text": "a"}, DocBin(), NLP("a"), [NLP("a")], [NLP("a"), ("b", "x")]]
 )
 def test_what_cannot_be_converted_is_refused(given: Any) -> None:
-    with pytest.raises(ValueError, match="Expected files"):
+    with pytest.raises(ValueError, match="Expected files|must be"):
         convert(given)
 
 
 @pytest.mark.parametrize("split", [3, ["0.5", "0.5"], [float("nan"), 0.5], [1.0], []])
 def test_what_are_no_shares_is_refused(split: Any) -> None:
-    with pytest.raises(ValueError, match="two or three shares"):
+    with pytest.raises(ValueError, match="two or three shares|must be"):
         convert([("a", "x"), ("b", "y")], split=split)
 
 
@@ -529,7 +529,7 @@ def test_what_are_no_shares_is_refused(split: Any) -> None:
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"can't be|must be|another"):
+    with pytest.raises(ValueError, match=r"can't be|must be|another|empty"):
         Reading(**settings)
 
 

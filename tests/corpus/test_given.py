@@ -64,7 +64,7 @@ WRONG: list[Any] = [5, b"corpus", {"a": 1}, gold(), [None], [("Anna", 1)]]
 @pytest.mark.parametrize("given", WRONG, ids=str)
 @pytest.mark.parametrize("name", [*OF_GOLD, *OF_TEXTS])
 def test_what_is_no_corpus_is_refused(name: str, given: Any) -> None:
-    with pytest.raises(ValueError, match=r"[Ee]xpected|has 1 document"):
+    with pytest.raises(ValueError, match=r"[Ee]xpected|has 1 document|must be"):
         (OF_GOLD | OF_TEXTS)[name](given)
 
 
@@ -96,13 +96,13 @@ def test_entities_are_not_all_unseen() -> None:
 @pytest.mark.parametrize("text", [None, 5, b"Anna", ["Anna"], " "])
 @pytest.mark.parametrize("function", [explain, show])
 def test_what_is_no_text_is_refused(function: Callable[..., Any], text: Any) -> None:
-    with pytest.raises(ValueError, match=r"Expected a text|is empty"):
+    with pytest.raises(ValueError, match=r"must be a string|is empty"):
         function(pipeline(), text)
 
 
 def test_what_is_no_pipeline_is_refused(tmp_path: Path) -> None:
     for given in (None, 5, b"model"):
-        with pytest.raises(ValueError, match="Expected a pipeline"):
+        with pytest.raises(ValueError, match="nlp must be"):
             show(given, "Anna")
     pipeline().to_disk(tmp_path / "model")
     with pytest.raises(ValueError, match="Give the pipeline in it"):

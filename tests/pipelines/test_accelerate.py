@@ -508,7 +508,7 @@ def test_real_pipeline_predicts_the_same(english: Language, shared: Path, tmp_pa
         (spacy.blank("en"), {"keep_ner": "no"}, "keep_ner must be"),
         (spacy.blank("en"), {"loads": -1}, "loads must be"),
         (spacy.blank("en"), {"seconds": -1}, "seconds must be"),
-        (spacy.blank("en"), {"texts": 1}, "texts must be a list of texts, got 1"),
+        (spacy.blank("en"), {"texts": 1}, "texts must be a list of strings or a path"),
         (spacy.blank("en"), {"texts": "Anna"}, "There is no corpus at Anna"),
         ("no_such_model", {}, "There is no pipeline 'no_such_model'"),
         (spacy.blank("en"), {"output": "/dev/null/out"}, "can.t be written"),

@@ -1,0 +1,114 @@
+"""Arguments of public functions, checked against their type hints.
+
+Python runs `accelerate("model", output=5)`, and fails somewhere in it. `@checked` raises ValueError
+at the call instead, with the name of the argument. So a function with hints needs no other check of
+types. What hints can't say, such as ranges, and the items of an iterable, which can be read only
+once, are left to the function.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, wraps
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+T = TypeVar("T", bound=Callable)
+# Hints that accept values of other types than their own, as in PEP 484, but no bools.
+_NUMBERS = {int: Integral, float: Real}
+_NAMES = {str: "string", Path: "path", int: "integer", float: "number"}
+
+
+def checked(target: T) -> T:
+    """Make a function or a dataclass check the types of its arguments. Its hints say them."""
+    if isinstance(target, type):
+        target.__init__ = _checking(target.__init__, target)  # type: ignore[misc]
+        return target
+    return cast(T, _checking(target, target))
+
+
+def _checking(function: Callable, described: Callable) -> Callable:
+    signature = inspect.signature(function)
+    hints_of = cache(lambda: get_type_hints(described))  # later than the module's other names
+
+    @wraps(function)
+    def call(*args: Any, **settings: Any) -> Any:  # noqa: ANN401
+        try:
+            given = signature.bind(*args, **settings).arguments
+        except TypeError:
+            return function(*args, **settings)  # Python's own error names the function
+        for name, hint in hints_of().items():
+            is_several = name in given and signature.parameters[name].kind.name == "VAR_POSITIONAL"
+            values = given[name] if is_several else [given[name]] if name in given else []
+            for value in values:
+                if not fits(value, hint):
+                    where = f"{type(value).__name__}: {value!r:.60}"
+                    raise ValueError(
+                        f"{name} must be {describe(hint)}, got {where} ({described.__name__})."
+                    )
+        return function(*args, **settings)
+
+    return call
+
+
+def fits(value: object, hint: Any) -> bool:  # noqa: ANN401 (a hint)
+    """Return whether a value is of a type, as a hint says it. Iterables aren't read."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(fits(value, each) for each in inner)
+    if kind is Literal:
+        return any(type(value) is type(each) and value == each for each in inner)
+    if kind in _NUMBERS:
+        return isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
+    if kind is Iterable or kind is Sequence:
+        is_list = kind is Iterable or hasattr(value, "__len__")  # an array is one, too
+        is_other = isinstance(value, (str, bytes, Mapping))
+        if is_other or not is_list or not is_iterable(value):
+            return False
+        return kind is Iterable or all(fits(each, inner[0]) for each in cast(Iterable, value))
+    if kind is tuple:
+        is_tuple = isinstance(value, (tuple, list)) and len(value) == len(inner)
+        return is_tuple and all(map(fits, cast(tuple, value), inner))
+    if kind is Callable:
+        return callable(value)
+    if _is_protocol(kind):
+        members = [name for name in vars(kind) if name == "__call__" or name[0] != "_"]
+        return all(hasattr(value, name) for name in members)
+    return kind is Any or not isinstance(kind, type) or isinstance(value, kind)
+
+
+def is_iterable(value: object) -> bool:
+    """Return whether a loop can go over a value: `iter` also takes what has items by number."""
+    try:
+        iter(cast(Iterable, value))
+    except TypeError:
+        return False
+    return True
+
+
+def describe(hint: Any) -> str:  # noqa: ANN401 (a hint)
+    """Say what a hint accepts, for errors: "a path, a DocBin or a list of Docs"."""
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(map(str, get_args(hint)))}"
+    shown = [f"an {name}" if name[0] in "aeiou" else f"a {name}" for name in _names(hint)]
+    *first, last = dict.fromkeys(shown)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _names(hint: Any) -> list[str]:  # noqa: ANN401 (a hint)
+    """Return the names of what a hint accepts, but of None. A path may be a string."""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        shown = [each for each in inner if not (each is str and Path in inner)]
+        return [name for each in shown if each is not NoneType for name in _names(each)]
+    if kind is Iterable or kind is Sequence:
+        items = "" if inner[0] is Any else f" of {' or '.join(f'{x}s' for x in _names(inner[0]))}"
+        return [f"list{items}"]
+    if kind is Callable or (_is_protocol(kind) and "__call__" in vars(kind)):
+        return ["function"]
+    return [_NAMES[kind] if kind in _NAMES else str(getattr(kind, "__name__", "value"))]
+
+
+def _is_protocol(kind: Any) -> bool:  # noqa: ANN401 (a hint)
+    return getattr(kind, "_is_protocol", False)
