@@ -12,7 +12,7 @@ from .compute.ops import distinct_rows
 from .embed.embeddings import TableEmbed, multi_embed, unit_importance, weighted_embed
 from .embed.rows import MAX_ROWS, UNKNOWN_ROW, Symbols, hash_rows, lookup_rows
 from .embed.static_vectors import require_vectors
-from .embed.unique_tokens import with_token_types
+from .embed.unique_tokens import with_unique_tokens
 from .encode.iterated_dilated_encoder import (
     IteratedDilatedEncoder,
     begin_passes,
@@ -47,5 +47,5 @@ __all__ = [
     "token_tagger",
     "unit_importance",
     "weighted_embed",
-    "with_token_types",
+    "with_unique_tokens",
 ]

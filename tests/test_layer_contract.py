@@ -43,7 +43,7 @@ from spacy_multihash.layers import (
     token_tagger,
     unit_importance,
     weighted_embed,
-    with_token_types,
+    with_unique_tokens,
 )
 
 # Public names that are no layers: functions, classes, types and numbers.
@@ -124,7 +124,7 @@ def weighted() -> Model:
 def of_types() -> Model:
     attrs = [NORM, SHAPE]
     embed = chain(FeatureExtractor(attrs), list2ragged(), with_array(embedded()))
-    return with_token_types(embed, 6, attrs=attrs)
+    return with_unique_tokens(embed, 6, attrs=attrs)
 
 
 def docs_to_vectors() -> Model:
@@ -162,7 +162,7 @@ CASES = {
     "multi_embed": Case(embedded, columns),
     "unit_importance": Case(lambda: unit_importance(2), ids, trains=False),
     "weighted_embed": Case(weighted, ids),
-    "with_token_types": Case(of_types, docs),
+    "with_unique_tokens": Case(of_types, docs),
     "require_vectors": Case(
         lambda: require_vectors(StaticVectors(3, dropout=0.0)), docs, of_spacy=True
     ),

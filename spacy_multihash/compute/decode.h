@@ -84,7 +84,7 @@ static int prepare(const Recognizer *m, const Decoding *d, Workspace *w) {
 }
 
 /* hidden (nH) = the largest piece, NaN if one is NaN; the first of equals. Then dropout. */
-static void hide(const Recognizer *m, const float *a, const float *b, const float *c,
+static void hidden_layer(const Recognizer *m, const float *a, const float *b, const float *c,
                  const float *mask, float *hidden, uint8_t *which) {
     for (int h = 0; h < m->scorer.nH; h++) {
         float best = 0;
@@ -181,7 +181,7 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
         const ptrdiff_t offset = row;
         float *hidden = d->hidden ? d->hidden + row * m->scorer.nH : w->hidden;
         for (int k = 0; k < n; k++)
-            hide(m, w->sums + k * nS, w->added, NULL, d->mask ? d->mask + (row + k) * m->scorer.nH : NULL,
+            hidden_layer(m, w->sums + k * nS, w->added, NULL, d->mask ? d->mask + (row + k) * m->scorer.nH : NULL,
                  hidden + k * m->scorer.nH, d->which ? d->which + (row + k) * m->scorer.nH : w->which);
         if (m->scorer.upper)
             multiply_rows(&w->outside, hidden, n, w->scores);
@@ -209,7 +209,7 @@ static void decode_part(const Recognizer *m, Decoding *d, Workspace *w, ptrdiff_
                         d->ent_ends[d->entities++] = i + 1;
                 }
             } else {
-                hide(m, w->sums + k * nS, w->open, w->last,
+                hidden_layer(m, w->sums + k * nS, w->open, w->last,
                      d->mask ? d->mask + row * m->scorer.nH : NULL, hidden + k * m->scorer.nH,
                      d->which ? d->which + row * m->scorer.nH : w->which);
                 action = best_inside(m, i, label, hidden + k * m->scorer.nH);

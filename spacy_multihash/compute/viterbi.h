@@ -1,7 +1,7 @@
 /* The best sequences of BILUO tags. Tags are numbered as in ner/biluo.py: O, then K each of B, I, L
    and U. Outside of entities after O, L and U, and before O, B and U. */
 
-static int may_be(int known, int tag, int K) {
+static int is_allowed(int known, int tag, int K) {
     const int kind = tag ? (tag - 1) / K : 4; /* B, I, L, U, O */
     return !((known & STARTS && (kind == 1 || kind == 2)) ||
              (known & SPACES && (kind == 0 || kind == 3)) || (known & OUTSIDE && tag));
@@ -55,7 +55,7 @@ static int viterbi(const float *scores, int K, const double *transitions, const 
                 }
             }
             for (int tag = 0; tag < nO; tag++)
-                next[tag] = may_be(known[i], tag, K) ? next[tag] + scores[i * nO + tag] : -INFINITY;
+                next[tag] = is_allowed(known[i], tag, K) ? next[tag] + scores[i * nO + tag] : -INFINITY;
             double *swap = sums;
             sums = next;
             next = swap;

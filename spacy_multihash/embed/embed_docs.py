@@ -32,7 +32,7 @@ from .unique_tokens import (
     VectorAttrs,
     as_rows,
     find_unique,
-    with_token_types,
+    with_unique_tokens,
 )
 from .vector_tables import VOCAB
 
@@ -123,7 +123,7 @@ def embed_docs(
         {feature.name: feature for feature in features if feature is not None},
         vector_attrs,
     )
-    unique = with_token_types(
+    unique = with_unique_tokens(
         cast(DocsLayer, chain(embed, with_array(mix))),
         width,
         attrs=reads.attrs,
@@ -134,7 +134,7 @@ def embed_docs(
     # Hashing is faster than looking for equal tokens in Python: the call does both.
     is_direct = vectors is None and not reads.features and all(map(is_hashed, layers))
     in_context: Model = chain(unique, dropout_tokens(dropout), split_by_doc())
-    model = predict_at_once(in_context, columns, None if is_direct else reads)
+    model = predict_fused(in_context, columns, None if is_direct else reads)
     model.name = name
     # The root is loaded first: it rejects weights of other settings before any node loads them.
     for setting, values in pinned.items():
@@ -219,22 +219,22 @@ def read_symbols(columns: Sequence[Column], ops: Ops, tokens: DocLike) -> list[S
 # Prediction in one call
 
 
-def predict_at_once(layers: Model, columns: Sequence[Column], reads: Optional[Reads]) -> Model:
+def predict_fused(layers: Model, columns: Sequence[Column], reads: Optional[Reads]) -> Model:
     """Compute the layers of an embedding in one call, in prediction by compiled kernels.
 
     docs -> vectors [(len(doc), nO) float32].
 
-    layers (Model): The chain of `with_token_types` and the layers after it.
+    layers (Model): The chain of `with_unique_tokens` and the layers after it.
     columns: As in `extract_columns`.
-    reads (Reads or None): What `with_token_types` reads, to find unique tokens. None if all columns
-        are attributes that the call hashes.
+    reads (Reads or None): What `with_unique_tokens` reads, to find unique tokens. None if all
+        columns are attributes that the call hashes.
     """
     dims = {name: layers.maybe_get_dim(name) for name in layers.dim_names}
-    forward = bound(forward_at_once, Plan(), tuple(columns), reads)
+    forward = bound(forward_fused, Plan(), tuple(columns), reads)
     return Model(layers.name, forward, init=layers.init, layers=layers.layers, dims=dims)
 
 
-def forward_at_once(
+def forward_fused(
     plan: Plan,
     columns: Sequence[Column],
     reads: Optional[Reads],

@@ -114,7 +114,7 @@ def _read_columns(
 def _embed_columns(
     ops: ArrayOps, columns: Sequence[Column], symbols: Sequence[SymbolColumn], is_train: bool
 ) -> tuple[Floats2d, list[int], Callable[[Floats2d], None]]:
-    """Sum the rows of all columns: vectors (U, W), the width of each column, and the way back."""
+    """Sum the rows of all columns: vectors (U, W), the columns' widths, and the backward pass."""
     sums, backprops = zip(
         *(_find_rows(ops, *of, is_train) for of in zip(columns, symbols, strict=True)), strict=True
     )

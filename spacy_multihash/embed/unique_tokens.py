@@ -210,7 +210,7 @@ class Reads(NamedTuple):
         return [*self.attrs, *(self.vector_attrs(vocab) if self.vector_attrs else ())]
 
 
-def with_token_types(
+def with_unique_tokens(
     layer: DocsLayer,
     nO: int,
     *,

@@ -29,7 +29,7 @@ from spacy_multihash.layers import (
     distinct_rows,
     hash_rows,
     multi_embed,
-    with_token_types,
+    with_unique_tokens,
 )
 from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.kernels import using_kernels
@@ -86,7 +86,7 @@ TOKENS = st.tuples(st.integers(0, 3), st.integers(2**64 - 2, 2**64 - 1), st.just
 def test_vectors_and_gradients_equal_those_of_every_token(
     attrs: list[int], few: int, docs: list[list[tuple[int, ...]]]
 ) -> None:
-    once = with_token_types(inner_layer(attrs), 2 * len(attrs), attrs=attrs)
+    once = with_unique_tokens(inner_layer(attrs), 2 * len(attrs), attrs=attrs)
     every = inner_layer(attrs)
     for model in (once, every):
         fix_random_seed(0)
@@ -116,7 +116,7 @@ def seen_types(docs: list[FakeDoc], *, has_vectors: bool) -> Any:
         return Ragged(model.ops.alloc2f(len(types[0]), 1), lengths), lambda d: []
 
     vector_attrs = static_attrs if has_vectors else None
-    layer = with_token_types(Model("spy", forward), 1, attrs=[B, A], vector_attrs=vector_attrs)
+    layer = with_unique_tokens(Model("spy", forward), 1, attrs=[B, A], vector_attrs=vector_attrs)
     layer.predict(docs)
     (types,) = seen
     return types

@@ -198,7 +198,7 @@ def features_of(tokens: numpy.ndarray, starts: numpy.ndarray, nF: int) -> numpy.
     return numpy.concatenate([tokens[:, None], inside], axis=1)
 
 
-def hide(
+def hidden_layer(
     batch: Batch,
     tokens: numpy.ndarray,
     starts: numpy.ndarray,
@@ -239,7 +239,7 @@ def score_states(batch: Batch, tokens: numpy.ndarray, starts: numpy.ndarray) -> 
 
     tokens, starts (R,) int64: As for `features_of`.
     """
-    return _score_seen(hide(batch, tokens, starts)[0], batch.weights)
+    return _score_seen(hidden_layer(batch, tokens, starts)[0], batch.weights)
 
 
 def _score_seen(hidden: numpy.ndarray, weights: Weights) -> numpy.ndarray:
@@ -293,7 +293,7 @@ def _decode(
     tokens, _ = tokens_of(parts)
     starts = numpy.full(len(tokens), -1)
     # States outside depend on the token alone: all of them are scored, visited or not
-    hidden, which = hide(batch, tokens, starts, mask, is_train=is_train)
+    hidden, which = hidden_layer(batch, tokens, starts, mask, is_train=is_train)
     valid = valid_outside(rules, actions, tokens)
     best = numpy.where(valid, _score_seen(hidden, weights), -numpy.inf).argmax(axis=1)
     best[~valid.any(axis=1)] = NO_ACTION
@@ -313,7 +313,7 @@ def _decode(
             else:
                 starts[row], here = start, slice(row, row + 1)
                 of_row = None if mask is None else mask[here]
-                states = hide(batch, tokens[here], starts[here], of_row, is_train=is_train)
+                states = hidden_layer(batch, tokens[here], starts[here], of_row, is_train=is_train)
                 hidden[here], which[here] = states
                 steps = valid_inside(rules, actions, tokens[here], labels[here])
                 inside = sorted({int(of[0]) for of in steps} - {NO_ACTION})
