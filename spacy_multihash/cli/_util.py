@@ -32,6 +32,7 @@ from typer.models import OptionInfo
 from wasabi import Printer
 from wasabi.util import wrap
 
+from ..common.arguments import range_of
 from ..common.files import standard_stream, write_bytes
 from ..common.outputs import check_apart, check_file_output, paths_in
 from ..common.progress import Progress
@@ -219,6 +220,7 @@ def parameters_of(
 ) -> list[inspect.Parameter]:
     """Make the arguments and options of a command from a function or a dataclass."""
     hints, about, parameters = get_type_hints(described), describe(described)[1], []
+    ranges = get_type_hints(described, include_extras=True)
     for name, parameter in inspect.signature(described).parameters.items():
         if name in _PYTHONS:
             continue
@@ -228,7 +230,8 @@ def parameters_of(
         kind, default = _type_of(hints[name]), parameter.default
         default = [] if get_origin(kind) is list and default is None else default
         text = CODE.help if name == "code" else about.get(name)
-        given = {"help": text, **settings.get(name, {})}
+        low, high = range_of(ranges[name]) or (None, None)
+        given = {"help": text, "min": low, "max": high, **settings.get(name, {})}
         if name in arguments:
             info = typer.Argument(..., **given)
             kind = kind if get_origin(kind) is not Union else get_args(kind)[0]

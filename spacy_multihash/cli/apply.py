@@ -7,5 +7,4 @@ apply_cli = command_of(
     apply,
     "Cannot apply the pipeline",
     "nlp data output",
-    settings={"batch_size": {"min": 1}, "max_length": {"min": 1}, "workers": {"min": 1}},
 )

@@ -11,7 +11,6 @@ init_tables_cli = command_of(
     settings={
         "config": {"exists": True, "dir_okay": False},
         "shards": {"exists": True},
-        "workers": {"min": 1},
         "component": {
             "help": "Component with a MultiEmbed. Repeat the option for several. Default: from "
             "[initialize.before_init], or tok2vec"

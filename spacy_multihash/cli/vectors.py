@@ -14,13 +14,13 @@ Tables are packages, folders of pipelines or vocabs, and vectors as text.
 _FILE = {"exists": True, "dir_okay": False}
 COMMANDS: dict[str, tuple[Callable, str, Settings]] = {
     "align": (align_vectors, "source target output", {"dictionary": _FILE}),
-    "merge": (merge_vectors, "sources output", {"width": {"min": 1}}),
+    "merge": (merge_vectors, "sources output", {}),
     "pca": (
         reduce_vectors,
         "source output",
-        {"width": {"min": 1}, "drop_top": {"min": 0}, "words": {"exists": True}},
+        {"words": {"exists": True}},
     ),
-    "prune": (prune_vectors, "source output", {"first": {"min": 0}, "words": {"exists": True}}),
+    "prune": (prune_vectors, "source output", {"words": {"exists": True}}),
 }
 
 vectors_cli = typer.Typer(

@@ -2,19 +2,51 @@
 
 Python runs `accelerate("model", output=5)`, and fails somewhere in it. `@checked` raises ValueError
 at the call instead, with the name of the argument. So a function with hints needs no other check of
-types. What hints can't say, such as ranges, and the items of an iterable, which can be read only
-once, are left to the function.
+types, and of ranges that a hint has, such as `Positive`. The items of an iterable, which can be
+read only once, are left to the function.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Optional,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 T = TypeVar("T", bound=Callable)
+
+
+class Between(NamedTuple):
+    """The range of a number, with both ends."""
+
+    low: float
+    high: Optional[float] = None
+
+    def __str__(self) -> str:
+        """Say it after the name of a number."""
+        end = "" if self.high is None else f" to {self.high:,}"
+        return f" from {self.low:,}{end}" if end else f" of at least {self.low:,}"
+
+
+Count = Annotated[int, Between(0)]
+Positive = Annotated[int, Between(1)]
+Seed = Annotated[int, Between(0, 2**32 - 1)]
+Amount = Annotated[float, Between(0)]
+Share = Annotated[float, Between(0, 1)]
 # Hints that accept values of other types than their own, as in PEP 484, but no bools.
 _NUMBERS = {int: Integral, float: Real}
 _NAMES = {str: "string", Path: "path", int: "integer", float: "number"}
@@ -30,7 +62,8 @@ def checked(target: T) -> T:
 
 def _checking(function: Callable, described: Callable) -> Callable:
     signature = inspect.signature(function)
-    hints_of = cache(lambda: get_type_hints(described))  # later than the module's other names
+    # Not yet: the module may define their names later.
+    hints_of = cache(partial(get_type_hints, described, include_extras=True))
 
     @wraps(function)
     def call(*args: Any, **settings: Any) -> Any:  # noqa: ANN401
@@ -57,6 +90,9 @@ def fits(value: object, hint: Any) -> bool:  # noqa: ANN401 (a hint)
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         return any(fits(value, each) for each in inner)
+    if kind is Annotated:
+        of, (low, high) = inner
+        return fits(value, of) and low <= cast(Any, value) <= (math.inf if high is None else high)
     if kind is Literal:
         return any(type(value) is type(each) and value == each for each in inner)
     if kind in _NUMBERS:
@@ -76,6 +112,14 @@ def fits(value: object, hint: Any) -> bool:  # noqa: ANN401 (a hint)
         members = [name for name in vars(kind) if name == "__call__" or name[0] != "_"]
         return all(hasattr(value, name) for name in members)
     return kind is Any or not isinstance(kind, type) or isinstance(value, kind)
+
+
+def range_of(hint: Any) -> Optional[Between]:  # noqa: ANN401 (a hint)
+    """Return the range of a number, None for other hints."""
+    if get_origin(hint) is Annotated:
+        return get_args(hint)[1]
+    inner = get_args(hint) if get_origin(hint) in (Union, UnionType) else ()
+    return next(filter(None, map(range_of, inner)), None)
 
 
 def is_iterable(value: object) -> bool:
@@ -103,8 +147,11 @@ def _names(hint: Any) -> list[str]:  # noqa: ANN401 (a hint)
         shown = [each for each in inner if not (each is str and Path in inner)]
         return [name for each in shown if each is not NoneType for name in _names(each)]
     if kind is Iterable or kind is Sequence:
-        items = "" if inner[0] is Any else f" of {' or '.join(f'{x}s' for x in _names(inner[0]))}"
+        plural = (name if name.endswith("s") else f"{name}s" for name in _names(inner[0]))
+        items = "" if inner[0] is Any else f" of {' or '.join(plural)}"
         return [f"list{items}"]
+    if kind is Annotated:
+        return [f"{_names(inner[0])[0]}{inner[1]}"]
     if kind is Callable or (_is_protocol(kind) and "__call__" in vars(kind)):
         return ["function"]
     return [_NAMES[kind] if kind in _NAMES else str(getattr(kind, "__name__", "value"))]

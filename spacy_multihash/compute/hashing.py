@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..common.arguments import checked
+from ..common.arguments import Count, checked
 from ..common.types import Array
 
 MAX_HASHES = 16
@@ -31,7 +31,7 @@ _BYTES = 8  # of an id
 
 
 @checked
-def default_seeds(num_columns: int) -> list[int]:
+def default_seeds(num_columns: Count) -> list[int]:
     """Return the default hash seed of each column.
 
     With seed 8, half of the rows of a table stay unused, so it's none of them.
@@ -51,7 +51,7 @@ def default_seed(column: int) -> int:
 
 
 @checked
-def spacy_seeds(num_columns: int) -> list[int]:
+def spacy_seeds(num_columns: Count) -> list[int]:
     """Return the hash seeds of spacy.MultiHashEmbed.v2: 8 for the first column, then 9, 10, ...
 
     num_columns (int): Number of columns, one for each attribute.

@@ -8,8 +8,7 @@ from typing import NamedTuple, Optional
 
 import numpy
 
-from ..common.arguments import checked
-from ..common.checks import check_whole
+from ..common.arguments import Positive, checked
 
 VARIABLE = "SPACY_MULTIHASH_THREADS"
 # Rows from which another thread pays.
@@ -24,7 +23,7 @@ class Part(NamedTuple):
 
 
 @checked
-def set_threads(number: Optional[int]) -> Optional[int]:
+def set_threads(number: Optional[Positive]) -> Optional[int]:
     """Set how many threads share a batch on the CPU, in the whole process.
 
     The results are the same to the last bit with any number of threads. A single doc is computed by
@@ -38,8 +37,6 @@ def set_threads(number: Optional[int]) -> Optional[int]:
     Raises ValueError for anything else.
     """
     global _number
-    if number is not None:
-        check_whole("set_threads", "number", number, 1, advice="None takes the default.")
     former, _number = _number, number
     return former
 

@@ -11,7 +11,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..common.arguments import checked
+from ..common.arguments import Seed, checked
 from ..common.lines import Account, Problem
 from ..common.outputs import check_file_output, check_writable
 from ..common.progress import Progress, no_progress
@@ -148,7 +148,7 @@ def convert(
     reading: Optional[Reading] = None,
     lang: str = "xx",
     split: Union[str, Sequence[float], None] = None,
-    seed: int = 0,
+    seed: Seed = 0,
     force: bool = False,
     verbose: bool = False,
     progress: Progress = no_progress,

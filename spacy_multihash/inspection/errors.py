@@ -21,8 +21,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..common.arguments import checked
-from ..common.checks import check_whole
+from ..common.arguments import Count, Share, checked
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
@@ -178,8 +177,8 @@ def errors(
     data: Data,
     *,
     train: Optional[Data] = None,
-    explained: int = 0,
-    sure: float = SURE,
+    explained: Count = 0,
+    sure: Share = SURE,
     progress: Progress = no_progress,
 ) -> Errors:
     """Find the mistakes that a pipeline makes on gold docs.
@@ -198,7 +197,6 @@ def errors(
 
     Raises ValueError if no component predicts entities, or if no doc has gold annotation.
     """
-    check_whole("errors", "explained", explained, 0)
     nlp = loaded(nlp)
     examples = list(examples_of(nlp, data))
     docs = [example.reference for example in examples]

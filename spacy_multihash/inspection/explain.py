@@ -23,8 +23,8 @@ from spacy.training import Example
 from spacy.training.batchers import minibatch_by_words
 from thinc.api import to_numpy
 
-from ..common.arguments import checked
-from ..common.checks import check_choice, check_text, check_whole
+from ..common.arguments import Count, Positive, checked
+from ..common.checks import check_choice, check_text
 from ..common.load import loaded
 from ..common.nodes import EXTRACT_NGRAMS, find_nodes
 from ..common.progress import Progress, no_progress
@@ -241,8 +241,8 @@ def explain(
     *,
     spans: Sequence[str] = (),
     component: Optional[str] = None,
-    window: int = WINDOW,
-    max_entities: int = MAX_ENTITIES,
+    window: Count = WINDOW,
+    max_entities: Positive = MAX_ENTITIES,
     progress: Progress = no_progress,
 ) -> Explanations:
     """Explain the entities that a pipeline predicts in a text, or the text's labels.
@@ -262,8 +262,6 @@ def explain(
 
     Raises ValueError if there's no such component, and if the text doesn't contain a span.
     """
-    check_whole("explain", "window", window, 0)
-    check_whole("explain", "max_entities", max_entities, 1)
     check_text(text)
     nlp = loaded(nlp)
     name = _find_component(nlp, component)

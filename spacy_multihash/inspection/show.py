@@ -9,8 +9,8 @@ from spacy.language import Language
 from spacy.pipeline import EntityRecognizer
 from spacy.tokens import Doc
 
-from ..common.arguments import checked
-from ..common.checks import check_text, check_unit
+from ..common.arguments import Share, checked
+from ..common.checks import check_text
 from ..common.load import loaded
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
@@ -92,7 +92,7 @@ class Shown(Result):
 
 
 @checked
-def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[float] = None) -> Shown:
+def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[Share] = None) -> Shown:
     """Predict the entities of a text, and show their probabilities.
 
         print(show("training/model-best", "Anna met Bob in Rome."))
@@ -104,8 +104,6 @@ def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[floa
 
     Raises ValueError if there's no such pipeline, or if the text is empty.
     """
-    if threshold is not None:
-        check_unit("show", "threshold", threshold)
     check_text(text)
     nlp = loaded(nlp)
     with asking_probabilities(nlp, threshold=threshold) as are_given:

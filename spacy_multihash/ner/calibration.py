@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional, Union
 
 import numpy
 from spacy.language import Language
 from spacy.training import Example
 from spacy.util import minibatch
 
-from ..common.arguments import checked
-from ..common.checks import check_whole
+from ..common.arguments import Between, checked
 from ..common.files import write_bytes
 from ..common.load import loaded
 from ..common.outputs import check_file_output, check_folder_output, paths_in, write_pipeline
@@ -338,7 +337,7 @@ def calibrate(
     output: Union[str, Path, None] = None,
     *,
     component: Optional[str] = None,
-    bins: int = 10,
+    bins: Annotated[int, Between(2)] = 10,
     plot: Union[str, Path, None] = None,
     force: bool = False,
 ) -> Calibration:
@@ -365,7 +364,6 @@ def calibrate(
     Raises ValueError if no entity is predicted where there is gold annotation, or if the corpus
     doesn't tell which temperature is the best. Then nothing has changed.
     """
-    check_whole("calibrate", "bins", bins, 2, advice="Leave it out for 10.")
     inputs = paths_in(nlp, data)
     if output is not None:
         check_folder_output(Path(output), *inputs, force=force)

@@ -29,8 +29,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
-from ..common.arguments import checked
-from ..common.checks import check_whole
+from ..common.arguments import Positive, checked
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
@@ -481,7 +480,7 @@ class Candidate(NamedTuple):
 def next_texts(
     nlp: Union[Language, str, Path],
     texts: Texts,
-    number: int,
+    number: Positive,
     *,
     random: bool = False,
     progress: Progress = no_progress,
@@ -497,7 +496,6 @@ def next_texts(
 
     Raises ValueError if no component gives probabilities, or if there are no texts.
     """
-    check_whole("estimate", "next", number, 1)
     nlp = loaded(nlp)
     labels_of(nlp)
     docs = progress(read_texts(nlp, texts), desc="Predicting", unit=" texts")

@@ -18,8 +18,7 @@ from spacy.pipeline import DependencyParser, EntityRecognizer
 from spacy.ty import ListenedToComponent
 from thinc.api import Model, noop
 
-from ..common.arguments import checked
-from ..common.checks import check_whole, setting_error
+from ..common.arguments import Amount, Count, checked
 from ..common.load import loaded
 from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.progress import Progress, no_progress
@@ -128,8 +127,8 @@ def accelerate(
     keep_ner: bool = False,
     keep_parser: bool = False,
     texts: Union[Sequence[str], str, Path, None] = None,
-    seconds: float = 20.0,
-    loads: int = 3,
+    seconds: Amount = 20.0,
+    loads: Count = 3,
     code: Union[str, Path, None] = None,
     name: Optional[str] = None,
     force: bool = False,
@@ -176,9 +175,6 @@ def accelerate(
     if texts have no tokens. Then nothing has changed, and neither if the pipeline can't annotate
     the texts.
     """
-    check_whole("accelerate", "loads", loads, 0, advice="0 doesn't load pipelines again.")
-    if not seconds >= 0:
-        raise setting_error("accelerate", "seconds", "a number of 0 or more", seconds, "Give 20.")
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
     source, nlp = nlp, loaded(nlp)

@@ -18,8 +18,7 @@ from spacy.language import Language
 from spacy.strings import get_string_id
 from thinc.api import Config
 
-from ..common.arguments import checked
-from ..common.checks import check_whole
+from ..common.arguments import Count, checked
 from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
 from ..common.load import load_pipeline, loaded
 from ..common.outputs import check_folder_output, copy_licenses, folder_size, paths_in
@@ -240,7 +239,7 @@ def compress(
     weights: Precision = "float16",
     keep_strings: bool = False,
     data: Optional[Data] = None,
-    loads: int = 3,
+    loads: Count = 3,
     code: Union[str, Path, None] = None,
     name: Optional[str] = None,
     force: bool = False,
@@ -275,7 +274,6 @@ def compress(
     """
     output = Path(output)
     check_folder_output(output, *paths_in(nlp, data), force=force)
-    check_whole("compress", "loads", loads, 0, advice="0 doesn't load pipelines again.")
     source, nlp = nlp, loaded(nlp)
     if name is not None:
         package_name(name, nlp.lang)  # checks it

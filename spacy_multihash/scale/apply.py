@@ -18,7 +18,7 @@ import srsly
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..common.arguments import checked
+from ..common.arguments import Positive, checked
 from ..common.files import (
     check_writable,
     is_leftover,
@@ -160,10 +160,10 @@ def apply(
     output: Union[str, Path],
     *,
     format: Literal["spacy", "jsonl"] = "spacy",
-    workers: Optional[int] = None,
+    workers: Optional[Positive] = None,
     dask: Optional[str] = None,
-    batch_size: Optional[int] = None,
-    max_length: Optional[int] = None,
+    batch_size: Optional[Positive] = None,
+    max_length: Optional[Positive] = None,
     code: Union[str, Path, None] = None,
     force: bool = False,
     progress: Progress = no_progress,

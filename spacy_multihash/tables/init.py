@@ -10,7 +10,7 @@ from typing import Any, Optional, Union
 from spacy.language import Language
 from spacy.vocab import Vocab
 
-from ..common.arguments import checked
+from ..common.arguments import Positive, checked
 from ..common.load import naming_config, pipeline_of_config, read_config
 from ..common.outputs import check_file_output
 from ..common.progress import Progress, no_progress
@@ -62,7 +62,7 @@ def init_tables(
     component: Union[str, Sequence[str], None] = None,
     overrides: Mapping[str, Any] = MappingProxyType({}),
     shards: Union[str, Path, None] = None,
-    workers: Optional[int] = None,
+    workers: Optional[Positive] = None,
     dask: Optional[str] = None,
     code: Union[str, Path, None] = None,
     force: bool = False,

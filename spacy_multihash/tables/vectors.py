@@ -8,7 +8,7 @@ from typing import Literal, Optional, Union
 import spacy
 from spacy.vocab import Vocab
 
-from ..common.arguments import checked
+from ..common.arguments import Count, Positive, checked
 from ..common.lines import Account, clean, read_lines
 from ..common.load import source_path
 from ..common.outputs import check_file_output, check_folder_output, paths_in
@@ -104,7 +104,7 @@ def merge_vectors(
     sources: Sequence[Source],
     output: Union[str, Path],
     *,
-    width: int,
+    width: Positive,
     lang: Optional[str] = None,
     force: bool = False,
     progress: Progress = no_progress,
@@ -133,8 +133,8 @@ def reduce_vectors(
     source: Source,
     output: Union[str, Path],
     *,
-    width: int,
-    drop_top: int = 0,
+    width: Positive,
+    drop_top: Count = 0,
     keep_origin: bool = False,
     words: Optional[Words] = None,
     lang: Optional[str] = None,
@@ -169,7 +169,7 @@ def prune_vectors(
     output: Union[str, Path],
     *,
     words: Words,
-    first: int = 0,
+    first: Count = 0,
     attr: Optional[Attr] = None,
     lang: Optional[str] = None,
     force: bool = False,

@@ -8,7 +8,7 @@ from typing import Any, Literal, Optional, Union
 import spacy
 from spacy.cli.package import has_build, has_wheel
 
-from ..common.arguments import checked
+from ..common.arguments import Seed, checked
 from ..pipelines.meta import package_name
 from .settings import MAX_SIZE, parse_size
 
@@ -52,7 +52,7 @@ class Options:
     vectors: Optional[str] = None
     max_size: Optional[str] = None
     group: Optional[str] = None
-    seed: int = 0
+    seed: Seed = 0
     baseline: bool = False
     cross_validate: bool = True
     curve: bool = False

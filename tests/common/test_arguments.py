@@ -1,6 +1,7 @@
 """Arguments of public functions: what their type hints accept, and that all of them are checked."""
 
 import inspect
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from spacy.tokens import Doc, DocBin
 from thinc.api import Linear, Model
 
 import spacy_multihash
-from spacy_multihash.common.arguments import checked, describe, fits
+from spacy_multihash.common.arguments import Positive, Share, checked, describe, fits
 from spacy_multihash.common.progress import Progress, no_progress
 from spacy_multihash.corpus.sources import Reading
 from spacy_multihash.training.options import Options
@@ -52,6 +53,8 @@ HINTS: list[tuple[Any, list[Any], list[Any]]] = [
     (Progress, [no_progress, Counter], [None, 5]),
     (Callable[[str], str], [str.upper], ["upper", None]),
     (Language, [NLP], ["en", None]),
+    (Positive, [1, numpy.int64(9)], [0, -1, 1.0, True]),
+    (Optional[Share], [0, 0.5, 1, None], [-0.1, 1.1, math.nan, "0.5"]),
     (Any, [None, 5], []),
 ]
 
@@ -68,6 +71,8 @@ def test_errors_say_what_is_accepted() -> None:
     )
     assert describe(Optional[Sequence[Union[str, int]]]) == "a list of strings or integers"
     assert describe(Union[bool, Progress]) == "a bool or a function"
+    assert describe(Optional[Positive]) == "an integer of at least 1"
+    assert describe(Share) == "a number from 0 to 1"
     assert describe(Literal["int8", "float16"]) == "one of int8, float16"
 
 
@@ -125,7 +130,7 @@ VERBS = [
 
 @pytest.mark.parametrize("function", VERBS, ids=lambda function: function.__name__)
 def test_a_public_function_refuses_all_of_another_type(function: Callable[..., Any]) -> None:
-    hints, tried = get_type_hints(function), 0
+    hints, tried = get_type_hints(function, include_extras=True), 0
     parameters = inspect.signature(function).parameters.values()
     required = [
         parameter.name

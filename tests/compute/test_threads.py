@@ -90,7 +90,7 @@ def test_the_former_number_is_returned() -> None:
     assert set_threads(3) is None
     assert num_threads() == 3
     assert set_threads(None) == 3
-    with pytest.raises(ValueError, match="must be an integer of 1 or more, got 0"):
+    with pytest.raises(ValueError, match="must be an integer of at least 1"):
         set_threads(0)
 
 
