@@ -19,8 +19,8 @@ from thinc.api import Model, NumpyOps, fix_random_seed
 from spacy_multihash import Restored, accelerate, compress, restore
 from spacy_multihash.pipelines import parts
 from spacy_multihash.pipelines.config import our_names
-from tests.data.make_pipelines import TEXTCAT
 from tests.helpers import alone
+from tests.helpers.pipelines import TEXTCAT
 from tests.helpers.spacy_pipelines import (
     CNN,
     EMBED,
@@ -366,7 +366,7 @@ REFUSED: list[tuple[Settings, str]] = [
     ({"ner": batch_ner({**OURS, "encode": DILATED})}, "no dilated convolutions"),
     ({"ner": batch_ner(embedded({**HASHES, "num_hashes": 2}))}, r"num_hashes = \[2, 2, 2\]"),
     ({"ner": batch_ner(embedded({**HASHES, "attrs": ["NORM", "LOWER{3,5}", "SHAPE"]}))}, "LOWER"),
-    ({"textcat": {"factory": "textcat", "model": {**TEXTCAT}}}, "n-grams"),
+    ({"textcat": {"factory": "textcat", "model": TEXTCAT}}, "n-grams"),
     ({"tagger": tagger({"@architectures": "spacy_multihash_tests.Hidden.v1"})}, "is built"),
 ]
 
