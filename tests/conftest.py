@@ -71,6 +71,13 @@ def messages(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], str]]:
     logger.removeHandler(caplog.handler)
 
 
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a new folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(autouse=True)
 def _fixed_seed() -> None:
     fix_random_seed(0)

@@ -11,6 +11,7 @@ from thinc.api import Adam
 
 from spacy_multihash import accelerate
 from spacy_multihash.common.load import load_pipeline
+from tests.helpers.sections import listener
 
 GOLD = {"entities": [(0, 4, "PER")], "heads": [1, 1, 1], "deps": ["nsubj", "ROOT", "dobj"]}
 
@@ -19,8 +20,7 @@ def listening(factory: str) -> Language:
     """A pipeline of a tok2vec, and of a component that listens to it."""
     nlp = spacy.blank("en")
     nlp.add_pipe("tok2vec")
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96, "upstream": "*"}
-    pipe = nlp.add_pipe(factory, "listener", config={"model": {"tok2vec": listener}})
+    pipe = nlp.add_pipe(factory, "listener", config={"model": {"tok2vec": listener(96, "*")}})
     pipe.add_label("PER" if "ner" in factory else "dobj")  # type: ignore[attr-defined]
     nlp.initialize(lambda: [example(nlp)])
     return nlp

@@ -51,11 +51,6 @@ ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 SET_ATTR = {"@callbacks": "set_attr", "component": "tok2vec", "attr": "tables", "layer": None}
 
 
-def write_report_tables(path: Path) -> Path:
-    write_tables(path, make_tables(counts_of(make_docs()), min_freq=1))
-    return path
-
-
 def counts_of(docs: list[Doc]) -> dict[str, Counter[int]]:
     return count_symbols(docs, {attr: spacy.attrs.intify_attr(attr) for attr in ATTRS})
 
@@ -88,7 +83,8 @@ def nodes(nlp: Language, name: str) -> list[Model]:
 
 
 def test_listing_2_runs_with_the_callback_of_the_report(tmp_path: Path) -> None:
-    tables = write_report_tables(tmp_path / "corpus.tables")
+    tables = tmp_path / "corpus.tables"
+    write_tables(tables, make_tables(counts_of(make_docs()), min_freq=1))
     nlp = initialize(LISTING_2, tmp_path, **{**SET_ATTR, "layer": "multiembed"}, path=str(tables))
     assert embed_of(nlp).name == "multiembed"
     for attr, layer in zip(ATTRS, nodes(nlp, "lookup_rows"), strict=True):

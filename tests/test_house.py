@@ -2,14 +2,13 @@
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
 import spacy_multihash
 from tests.helpers.imports import imports, module_of, modules, project_imports, tree
 from tests.helpers.paths import ROOT
+from tests.helpers.processes import run_python
 
 TABLE = re.findall(
     r"^\| `(\w+)` \| .* \| (.*?) ?\|$", (ROOT / "CONTRIBUTING.md").read_text("utf8"), re.M
@@ -163,8 +162,7 @@ def test_factory_that_spacy_always_imports_is_light() -> None:
         "import sys, spacy.pipeline; before = set(sys.modules)\n"
         "import spacy_multihash.ner.tagger.factory; print(*set(sys.modules) - before)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = done.stdout.split()
+    names = run_python(code).stdout.split()
     parts = {part_of(name) for name in names if name.startswith("spacy_multihash.")}
     assert parts == {"common", "ner", "ner.tagger"}
     tagger = [name for name in names if name.startswith("spacy_multihash.ner.tagger.")]

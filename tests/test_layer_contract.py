@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy
 import pytest
 import spacy
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_equal
 from spacy.attrs import LOWER, NORM, SHAPE
 from spacy.ml.featureextractor import FeatureExtractor
 from spacy.ml.staticvectors import StaticVectors
@@ -45,7 +46,10 @@ from spacy_multihash.layers import (
     weighted_embed,
     with_unique_tokens,
 )
+from tests.helpers import arrays as arrays_module
+from tests.helpers.weights import params
 
+assert_all_close = partial(arrays_module.assert_all_close, rtol=1e-4, atol=1e-5)
 # Public names that are no layers: functions, classes, types and numbers.
 NO_LAYERS = {
     *("MAX_ROWS", "UNKNOWN_ROW", "Pinned", "Symbols", "begin_passes", "default_seed"),
@@ -69,10 +73,6 @@ def rows(n: int) -> numpy.ndarray:
 
 def ids(n: int) -> numpy.ndarray:
     return numpy.resize(KEYS, n)
-
-
-def columns(n: int) -> numpy.ndarray:
-    return numpy.stack([ids(n), ids(n)[::-1]], axis=1)
 
 
 def lengths(n: int) -> list[int]:
@@ -114,11 +114,8 @@ def embedded() -> Model:
 
 
 def weighted() -> Model:
-    return weighted_embed(
-        hashed(),
-        chain(hashed(seed=3, num_hashes=1), TableEmbed(2, 5)),
-        TableEmbed(WIDTH, 5),
-    )
+    importance = chain(hashed(seed=3, num_hashes=1), TableEmbed(2, 5))
+    return weighted_embed(hashed(), importance, TableEmbed(WIDTH, 5))
 
 
 def of_types() -> Model:
@@ -127,14 +124,9 @@ def of_types() -> Model:
     return with_unique_tokens(embed, 6, attrs=attrs)
 
 
-def docs_to_vectors() -> Model:
-    return chain(of_types(), with_array(Linear(WIDTH, 6)), ragged2list())
-
-
 def tagger() -> Model:
-    model = token_tagger(
-        docs_to_vectors(), Linear(None, WIDTH), every_pass=False, transitions=False
-    )
+    vectors = chain(of_types(), with_array(Linear(WIDTH, 6)), ragged2list())
+    model = token_tagger(vectors, Linear(None, WIDTH), every_pass=False, transitions=False)
     model.layers[0].set_dim("nO", WIDTH)
     model.set_dim("nO", 5)
     return model
@@ -159,7 +151,7 @@ CASES = {
     "TableEmbed": Case(lambda: TableEmbed(3, 5), rows),
     "hash_rows": Case(hashed, ids, trains=False),
     "lookup_rows": Case(lookup, ids, trains=False),
-    "multi_embed": Case(embedded, columns),
+    "multi_embed": Case(embedded, lambda n: numpy.stack([ids(n), ids(n)[::-1]], axis=1)),
     "unit_importance": Case(lambda: unit_importance(2), ids, trains=False),
     "weighted_embed": Case(weighted, ids),
     "with_unique_tokens": Case(of_types, docs),
@@ -232,13 +224,6 @@ def gradients(model: Model) -> list[numpy.ndarray]:
     return found
 
 
-def assert_all_close(found: list[numpy.ndarray], expected: list[numpy.ndarray]) -> None:
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        assert one.shape == other.shape
-        assert_allclose(one, other, rtol=1e-4, atol=1e-5)
-
-
 @contextmanager
 def validated() -> Iterator[None]:
     """Switch on thinc's data validation, and off again whatever happens: thinc's own does not."""
@@ -280,9 +265,8 @@ def test_copy_predicts_the_same_and_is_trained_apart(case: Case) -> None:
     copy = model.copy()
     expected = arrays_of(model.predict(X))
     assert_all_close(arrays_of(copy.predict(X)), expected)
-    for node in copy.walk():
-        for name in node.param_names:
-            node.set_param(name, node.get_param(name) * 0 + 7)
+    for node, name in params(copy):
+        node.set_param(name, node.get_param(name) * 0 + 7)
     assert_all_close(arrays_of(model.predict(X)), expected)
     assert [node.name for node in model.walk()] == [node.name for node in copy.walk()]
     assert all(node._func.__name__ for node in model.walk())
@@ -388,11 +372,7 @@ def backward(model: Model, X: Any, *, times: int) -> None:
 def test_parameters_can_be_replaced_for_a_while(case: Case) -> None:
     model, X = initialized(case), case.X(7)
     before = arrays_of(model.predict(X))
-    others = {
-        (node.id, name): random_like(node.get_param(name))
-        for node in model.walk()
-        for name in node.param_names
-    }
+    others = {(node.id, name): random_like(node.get_param(name)) for node, name in params(model)}
     with model.use_params(others):
         within = arrays_of(model.predict(X))
     assert all(numpy.isfinite(array).all() for array in within)
@@ -419,8 +399,7 @@ def test_inputs_and_gradients_are_not_written_to(case: Case) -> None:
     dY = change(Y, random_like)
     given = [array.copy() for array in arrays_of(dY)]
     backprop(dY)
-    for array, copy in zip([*arrays_of(X), *arrays_of(dY)], [*before, *given], strict=True):
-        assert_array_equal(array, copy)
+    assert_equal([*arrays_of(X), *arrays_of(dY)], [*before, *given])
 
 
 OTHER_SHAPES = [lambda dY: dY[..., :-1], lambda dY: dY[..., 1:, :]]

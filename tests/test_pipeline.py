@@ -1,7 +1,6 @@
 """The embeddings in whole pipelines: train, pretrain, source, save, load, package, and odd docs."""
 
 import pickle
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy
 import pytest
 import spacy
 import srsly
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_equal
 from spacy.cli.train import train as train_cli
 from spacy.language import DEFAULT_CONFIG_PRETRAIN_PATH, Language
 from spacy.tokens import Doc, Span
@@ -23,19 +22,19 @@ from spacy_multihash import build_multi_embed_v1, build_multi_hash_embed_v1, fin
 from spacy_multihash.common.nodes import find_nodes
 from spacy_multihash.tables.find import rows_of
 from spacy_multihash.tables.set_tables import count_tables
+from tests.helpers.arrays import assert_all_close
 from tests.helpers.corpora import CALLBACK, small_config, write_corpus
+from tests.helpers.sections import ours, spacys
 
 WIDTH = 16
 ATTRS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 ROWS = [200, 100, 100, 50]
 
-SETTINGS = {"width": WIDTH, "attrs": ATTRS, "include_static_vectors": False}
-EMBED: dict[str, dict[str, Any]] = {
-    "hash": {
-        **{"@architectures": "spacy-multihash.MultiHashEmbed.v1", **SETTINGS, "rows": ROWS},
-        **{"num_hashes": [1, 2, 4, 6], "table_dropout": True},
-    },
-    "lookup": {"@architectures": "spacy-multihash.MultiEmbed.v1", **SETTINGS, "unk_dropout": 0.05},
+SETTINGS: dict[str, Any] = {"width": WIDTH, "attrs": ATTRS, "include_static_vectors": False}
+HASHES = {"rows": ROWS, "num_hashes": [1, 2, 4, 6], "table_dropout": True}
+EMBED = {
+    "hash": ours("MultiHashEmbed", **SETTINGS, **HASHES),
+    "lookup": ours("MultiEmbed", **SETTINGS, unk_dropout=0.05),
 }
 CALLBACKS = {"hash": {}, "lookup": CALLBACK}
 PRETRAINING = {
@@ -44,12 +43,7 @@ PRETRAINING = {
     "component": "tok2vec",
     "layer": "",
     "batcher": {"@batchers": "spacy.batch_by_sequence.v1", "size": 4},
-    "objective": {
-        "@architectures": "spacy.PretrainCharacters.v1",
-        "maxout_pieces": 2,
-        "hidden_size": 16,
-        "n_characters": 2,
-    },
+    "objective": spacys("PretrainCharacters.v1", maxout_pieces=2, hidden_size=16, n_characters=2),
 }
 
 SENTENCES = [
@@ -99,18 +93,11 @@ def token_vectors(nlp: Language) -> list[numpy.ndarray]:
     return tok2vec(nlp).predict([nlp.make_doc(text) for text in TEXTS])
 
 
-def entities_of(nlp: Language) -> list[list[tuple[str, str]]]:
-    return [[(ent.text, ent.label_) for ent in nlp(text).ents] for text in TEXTS]
-
-
-def assert_same_vectors(one: Sequence[numpy.ndarray], other: Sequence[numpy.ndarray]) -> None:
-    for vectors, others in zip(one, other, strict=True):
-        assert_array_equal(vectors, others)
-
-
 def assert_same_predictions(one: Language, other: Language) -> None:
-    assert_same_vectors(token_vectors(one), token_vectors(other))
-    assert entities_of(one) == entities_of(other)
+    assert_equal(token_vectors(one), token_vectors(other))
+    docs = zip(map(one, TEXTS), map(other, TEXTS), strict=True)
+    for ents, others in ((doc.ents, same.ents) for doc, same in docs):
+        assert [(e.text, e.label_) for e in ents] == [(e.text, e.label_) for e in others]
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +141,7 @@ def test_pretrained_weights_are_those_that_training_starts_from(
     pairs = zip(token_vectors(nlp), token_vectors(fresh), strict=True)
     assert any((one != other).any() for one, other in pairs)
     tok2vec(fresh).from_bytes(weights.read_bytes())
-    assert_same_vectors(token_vectors(nlp), token_vectors(fresh))
+    assert_equal(token_vectors(nlp), token_vectors(fresh))
 
 
 def test_sourced_components_are_trained_further(
@@ -218,8 +205,7 @@ def test_spans_have_the_vectors_of_their_docs(kind: str) -> None:
     whole = model.predict(docs)
     spans = [docs[0][2:5], docs[1][:], docs[2][1:1], docs[2][1:]]
     expected = [whole[0][2:5], whole[1], whole[2][1:1], whole[2][1:]]
-    for vectors, others in zip(model.predict(spans), expected, strict=True):
-        assert_allclose(vectors, others, atol=1e-6)
+    assert_all_close(model.predict(spans), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n \t", "\u200b", "😀", "a" * 10000])

@@ -2,8 +2,6 @@
 
 import ast
 import importlib.metadata
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import spacy
 
 import spacy_multihash
 from spacy_multihash.common import registered
+from tests.helpers.processes import run_python
 
 POINTS = importlib.metadata.distribution("spacy-multihash").entry_points
 NAMES = {
@@ -57,9 +56,7 @@ for point in points:
 
 def test_importing_the_package_registers_all_in_a_frozen_application() -> None:
     """As in an application that PyInstaller has frozen."""
-    code = [sys.executable, "-W", "error", "-c", WITHOUT_METADATA]
-    done = subprocess.run(code, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    run_python(WITHOUT_METADATA, PYTHONWARNINGS="error")
 
 
 def test_registered_names_are_those_of_the_entry_points() -> None:
@@ -134,5 +131,5 @@ def test_importing_the_package_prints_and_loads_nothing() -> None:
         "import sys, spacy_multihash; "
         "print([m for m in ('thinc', 'spacy', 'cupy', 'pandas', 'numpy') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

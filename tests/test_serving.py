@@ -17,6 +17,7 @@ from spacy_multihash import set_threads
 from spacy_multihash.ner.calibration import turn_on_probabilities
 from tests.helpers.paths import ROOT
 from tests.helpers.recognizers import trained
+from tests.helpers.spacy_pipelines import add_rules
 
 testclient = pytest.importorskip("fastapi.testclient", reason="FastAPI is in the extra dev")
 SERVING = ROOT / "docs" / "serving"
@@ -30,9 +31,7 @@ def served(
     """A client of the app, the pipeline that it serves, and the names in the app."""
     nlp = trained(request.param)
     turn_on_probabilities(nlp, request.param)
-    ruler: Any = nlp.add_pipe("entity_ruler", first=True)
-    ruler.add_patterns([{"label": "PER", "pattern": "Bob"}])
-    nlp.to_disk(tmp_path)
+    add_rules(nlp, {"Bob": "PER"}, first=True).to_disk(tmp_path)
     monkeypatch.setenv("MODEL", str(tmp_path))
     former = set_threads(None)
     names = runpy.run_path(str(SERVING / "app.py"), run_name="app")

@@ -11,6 +11,8 @@ from spacy.vocab import Vocab
 
 from spacy_multihash.ner.tagger.component import EntityTagger
 from spacy_multihash.ner.transition.component import BatchEntityRecognizer
+from tests.helpers import sections
+from tests.helpers.sections import ours, spacys
 
 NLP = spacy.blank("en")
 PREFIX = "spacy-multihash."
@@ -149,30 +151,19 @@ class Part(NamedTuple):
     section: dict[str, Any]
 
 
-TOK2VEC = {
-    "@architectures": "spacy.Tok2Vec.v2",
-    "embed": {
-        "@architectures": registered("MultiEmbed"),
-        **{"width": 4, "attrs": ["NORM"], "include_static_vectors": False},
-    },
-    "encode": {"@architectures": registered("IteratedDilatedEncoder"), "width": 4},
-}
-PARSER = Part(
-    {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        **{"tok2vec": TOK2VEC, "state_type": "ner", "extra_state_tokens": False},
-        **{"hidden_width": 4, "maxout_pieces": 2, "use_upper": True},
-    }
+TOK2VEC = sections.tok2vec(
+    ours("MultiEmbed", width=4, attrs=["NORM"], include_static_vectors=False),
+    ours("IteratedDilatedEncoder", width=4),
 )
-OTHER_MODEL = Part({"@architectures": "spacy.Tagger.v2", "tok2vec": TOK2VEC})
+PARSER = Part(sections.transitions(TOK2VEC, hidden_width=4))
+OTHER_MODEL = Part(spacys("Tagger.v2", tok2vec=TOK2VEC))
 
 
 def tagger(tok2vec: dict[str, Any] = TOK2VEC, *, learn_transitions: bool = True) -> Part:
-    settings = {"tok2vec": tok2vec, "learn_transitions": learn_transitions}
-    return Part({"@architectures": registered("TokenTagger"), **settings})
+    return Part(ours("TokenTagger", tok2vec=tok2vec, learn_transitions=learn_transitions))
 
 
-LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 4, "upstream": "*"}
+LISTENER = sections.listener(4, "*")
 OTHERS: dict[str, dict[str, Any]] = {
     "MaxoutWindowEncoder": {"width": 4, "window_size": 1, "maxout_pieces": 2, "depth": 1},
     "IteratedDilatedEncoder": {"width": 4},

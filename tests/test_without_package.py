@@ -1,6 +1,5 @@
 """What we write says which package is missing, where this package isn't installed."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,8 +7,8 @@ from spacy.util import load_config
 
 from spacy_multihash import accelerate, compress, init_config
 from spacy_multihash.pipelines.config import our_names, require_package
-from tests.helpers import alone
 from tests.helpers.paths import ROOT
+from tests.helpers.processes import run_without_package
 from tests.helpers.spacy_pipelines import CNN, build, ner, with_listener
 
 LOAD = """
@@ -25,12 +24,6 @@ print(json.dumps(errors))
 """
 
 
-def errors(*paths: Path) -> list[str]:
-    done = alone.run(LOAD, *paths)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 def test_error_names_the_package(tmp_path: Path) -> None:
     paths = [path for path in (ROOT / "configs").rglob("*.cfg")]
     for name in ("ner", "batch_ner"):
@@ -43,7 +36,8 @@ def test_error_names_the_package(tmp_path: Path) -> None:
     paths += [tmp_path / name / "config.cfg" for name in ("small", "fast")]
     needed = [any(our_names({k: load_config(p)[k] for k in ("nlp", "components")})) for p in paths]
     assert sum(needed) > 40
-    for path, error, is_needed in zip(paths, errors(*paths), needed, strict=True):
+    errors = run_without_package(LOAD, *paths)
+    for path, error, is_needed in zip(paths, errors, needed, strict=True):
         if is_needed:
             assert "Could not find function 'spacy-multihash." in error, (path, error)
             assert "make sure the package is installed" in error

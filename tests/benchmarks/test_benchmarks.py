@@ -30,6 +30,7 @@ from benchmarks.report import (
 from experiments.corpora.sample import make_sample
 from spacy_multihash.common.timing import time_arms
 from tests.helpers.paths import ROOT
+from tests.helpers.spacy_pipelines import add_rules
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +77,7 @@ def test_arms_take_turns_until_the_budget_is_used_up() -> None:
 def test_other_entities_than_spacys_are_an_error() -> None:
     arms = {}
     for arm, name in ((SPACY, "Rome"), (OURS, "Bob")):
-        arms[arm] = spacy.blank("en")
-        ruler = arms[arm].add_pipe("entity_ruler")
-        ruler.add_patterns([{"label": "NAME", "pattern": name}])  # type: ignore[attr-defined]
+        arms[arm] = add_rules(spacy.blank("en"), {name: "NAME"})
     check_same_entities({SPACY: arms[SPACY], OURS: arms[SPACY]}, ["Rome and Bob"])
     with pytest.raises(RuntimeError, match=r"ours: \[\(2, 3, 'NAME'\)\] instead of \[\(0, 1, "):
         check_same_entities(arms, ["Rome and Bob"])

@@ -21,11 +21,10 @@ FEW_STEPS = ("--training.max_steps", "20", "--training.eval_frequency", "10")
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write corpora, and go there."""
     for name in ("train", "dev"):
-        write_corpus(tmp_path / f"{name}.spacy", make_docs(5))
-    monkeypatch.chdir(tmp_path)
+        write_corpus(here / f"{name}.spacy", make_docs(5))
     monkeypatch.setattr(module, "EXPLAINED", 0)
 
 

@@ -23,6 +23,8 @@ from tests.helpers.cli import invoke, ok, refused
 from tests.helpers.corpora import write_corpus
 from tests.helpers.kernels import using_kernels
 from tests.helpers.paths import ROOT
+from tests.helpers.processes import run_python
+from tests.helpers.spacy_pipelines import add_rules
 
 MODULES = [f"spacy_multihash.cli.{name.replace('-', '_')}" for name in COMMANDS]
 OF_VECTORS = [f"vectors {command.name}" for command in vectors_cli.registered_commands]
@@ -35,16 +37,13 @@ BAD = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """Write a pipeline and a corpus, and go there."""
-    nlp = spacy.blank("en")
-    patterns = [{"label": "GPE", "pattern": "東京"}, {"label": "GPE", "pattern": "Rome"}]
-    nlp.add_pipe("entity_ruler").add_patterns(patterns)  # type: ignore[attr-defined]
-    nlp.to_disk(tmp_path / "model")
+    nlp = add_rules(spacy.blank("en"), {"東京": "GPE", "Rome": "GPE"})
+    nlp.to_disk(here / "model")
     doc = Doc(nlp.vocab, words=["東京", "Rome"], ents=["B-GPE", "B-Übel"])
-    write_corpus(tmp_path / "corpus.spacy", [doc])
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    write_corpus(here / "corpus.spacy", [doc])
+    return here
 
 
 def run(*args: Any, **environ: str) -> subprocess.CompletedProcess[bytes]:
@@ -66,10 +65,7 @@ def test_help_links_the_page_that_describes_the_command(command: str) -> None:
 
 
 @pytest.mark.parametrize("path", [name for name in COMMANDS if name != "vectors"] + OF_VECTORS)
-def test_help_has_an_example_that_the_command_takes(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_help_has_an_example_that_the_command_takes(path: str, here: Path) -> None:
     for name in re.findall(r"\S+\.(?:spacy|conll|cfg)\b", EXAMPLES[path]):  # files to read
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).touch()
@@ -100,9 +96,7 @@ def test_help_of_the_group_and_start_of_spacy_import_no_command() -> None:
         "    ours = {name for name in sys.modules if name.startswith('spacy_multihash.')}\n"
         "    print(sorted(ours))"
     )
-    command = [sys.executable, "-c", code]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    listed, modules = output.rstrip().rsplit("\n", 1)
+    listed, modules = run_python(code).stdout.rstrip().rsplit("\n", 1)
     assert "init-tables" in listed
     parts = {name.split(".")[1] for name in ast.literal_eval(modules)}
     assert parts <= {"cli", "common", "tables"}
@@ -112,9 +106,7 @@ def test_help_of_the_group_and_start_of_spacy_import_no_command() -> None:
 def test_commands_import_no_heavy_module_at_their_heads() -> None:
     heavy = {"dask", "distributed", "matplotlib", "pandas", "scipy"}
     code = f"import sys, {', '.join(MODULES)}; print(*{{n.split('.')[0] for n in sys.modules}})"
-    command = [sys.executable, "-c", code]
-    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert not heavy & {*names}
+    assert not heavy & {*run_python(code).stdout.split()}
 
 
 @pytest.mark.parametrize("kernels", available_kernels())

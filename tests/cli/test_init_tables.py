@@ -11,7 +11,7 @@ from spacy_multihash import Tables, init_tables, read_tables
 from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import CALLBACK, LOOKUP, make_docs, small_config, write_corpus
-from tests.helpers.streams import linux, run_into
+from tests.helpers.processes import linux, run_into
 
 invoke = partial(cli.invoke, "init-tables")
 ok = partial(cli.ok, "init-tables")
@@ -96,10 +96,7 @@ EMBED = "--components.tok2vec.model.embed"
     ],
     ids=lambda args: " ".join(map(str, args)) if isinstance(args, tuple) else "",
 )
-def test_bad_input_is_one_error(
-    args: Any, message: str, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_bad_input_is_one_error(args: Any, message: str, config: Path, here: Path) -> None:
     Path("bad.spacy").write_bytes(zlib.compress(b"\x80"))
     assert message in cli.refused("init-tables", config, "out.tables", *args)
     assert not Path("out.tables").exists()

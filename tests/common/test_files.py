@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spacy_multihash.common.files import replacing_folder, write_bytes
-from tests.helpers.streams import into, linux, run_into
+from tests.helpers.processes import into, linux, run_into
 
 
 def fail(*args: object) -> None:

@@ -15,14 +15,13 @@ from tests.helpers.packages import installed
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """Make a pipeline, a corpus, and a folder and a file of other kinds, and work there."""
-    monkeypatch.chdir(tmp_path)
     spacy.blank("xx").to_disk("model")
     for name in ("corpus/train.spacy", "corpus/scores.json", "other/file", "file"):
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text("mine")
-    return tmp_path
+    return here
 
 
 @pytest.mark.usefixtures("folder")
@@ -113,10 +112,7 @@ def test_mount_points_and_disks_that_take_nothing_are_refused(
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_what_is_read_is_not_replaced(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_read_is_not_replaced(arguments: list[str], here: Path) -> None:
     Path("in.spacy").write_text("mine")
     error = refused(*arguments, "--force")
     assert "in.spacy: the command has another use for" in error

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy
 import pytest
-from numpy.testing import assert_allclose
 from thinc.api import chain, fix_random_seed
 
 from spacy_multihash.compute import gpu
@@ -22,7 +21,7 @@ from spacy_multihash.compute.hashing import hashing_of
 from spacy_multihash.compute.ops import HostOps
 from spacy_multihash.embed import embeddings
 from spacy_multihash.layers import TableEmbed, hash_rows, multi_embed
-from tests.helpers.maxout import random_vectors
+from tests.helpers.arrays import assert_all_close, random_vectors
 
 SOURCE = Path(gpu.__file__).with_name("gpu.cu")
 THREADS = 4
@@ -136,8 +135,7 @@ def test_dropout_of_tables_that_are_gathered_at_once_is_that_of_the_layers(
         for layer in layers:
             layer.layers[1].set_grad("E", numpy.zeros_like(layer.layers[1].get_param("E")))
     assert 0 < (results[0][0] == 0).all(axis=0).sum() < 12
-    for one, other in zip(*results, strict=True):
-        assert_allclose(one, other, atol=1e-6)
+    assert_all_close(*results, atol=1e-6)
 
 
 @pytest.mark.usefixtures("on_host")
@@ -152,8 +150,7 @@ def test_hashing_and_gathering_at_once_equals_array_code(n: int) -> None:
         gradients = [numpy.zeros_like(table) for table in tables]
         ops.backprop_hash_embed(gradients, hashing, rows, d_vectors)
         results.append([vectors, *gradients])
-    for one, other in zip(*results, strict=True):
-        assert_allclose(one, other, atol=1e-5)
+    assert_all_close(*results, atol=1e-5)
 
 
 @pytest.mark.usefixtures("on_host")
@@ -170,8 +167,7 @@ def test_maxout_norm_both_ways_equals_array_code(n: int, nP: int) -> None:
         gradients: Any = tuple(numpy.zeros_like(param) for param in layer[:4])
         dX = ops.backprop_window_maxout(dY, X, layer, docs, cache, gradients)
         results.append([Y, *cache, dX, *gradients])
-    for one, other in zip(*results, strict=True):
-        assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    assert_all_close(*results, rtol=1e-4, atol=1e-4)
 
 
 def test_source_compiles_for_a_gpu(tmp_path: Path) -> None:

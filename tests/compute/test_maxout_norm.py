@@ -4,8 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import Maxout, Ops, fix_random_seed, to_numpy
 
 from spacy_multihash.layers import MaxoutNorm
-from tests.helpers.gradients import check_param_gradients
-from tests.helpers.maxout import random_vectors, randomize, reference_maxout_norm
+from tests.helpers.arrays import random_vectors
+from tests.helpers.encoders import reference_maxout_norm
+from tests.helpers.weights import check_param_gradients, randomize
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 11])

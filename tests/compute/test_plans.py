@@ -19,28 +19,25 @@ from spacy_multihash.common.nodes import find_nodes, forget_weights
 from spacy_multihash.compute.dispatch import NONE, kernels
 from spacy_multihash.embed.rows import Symbols
 from spacy_multihash.tables.set_tables import count_tables, set_tables
-from tests.helpers.corpora import make_docs
+from tests.helpers.arrays import assert_all_close
+from tests.helpers.corpora import HASH, make_docs
 from tests.helpers.kernels import assert_same_with_threads, using_kernels
 from tests.helpers.recognizers import trained
+from tests.helpers.sections import ours, tok2vec, windows
 from tests.helpers.several_vectors import vectors_of
+from tests.helpers.weights import params
 
 pytestmark = pytest.mark.skipif(kernels is None, reason="installed without a compiler")
 
 TEXT = "Anna met Bob in Rome . They like Oslo and Anna left Bob ."
 FACTORIES = ("batch_ner", "tagger_ner")
-MAXOUT_WINDOWS, DILATED = (
-    {"@architectures": "spacy-multihash.MaxoutWindowEncoder.v1", "width": 8, "depth": 2}
-    | {"window_size": 1, "maxout_pieces": 2},
-    {"@architectures": "spacy-multihash.IteratedDilatedEncoder.v1", "width": 8, "repeats": 2}
-    | {"dilations": [1, 2], "window_size": 1, "share": False, "residual": True, "normalize": True},
-)
+MAXOUT_WINDOWS = windows(width=8, depth=2)
+OPTIONS = {"window_size": 1, "share": False, "residual": True, "normalize": True}
+DILATED = ours("IteratedDilatedEncoder", width=8, repeats=2, dilations=[1, 2], **OPTIONS)
 
 
 def pipeline(factory: str, encode: dict[str, Any]) -> Language:
-    embed = {"@architectures": "spacy-multihash.MultiHashEmbed.v1", "width": 8}
-    embed |= {"attrs": ["NORM", "SHAPE"], "rows": [50, 20], "include_static_vectors": False}
-    tok2vec = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
-    return trained(factory, {"model": {"tok2vec": tok2vec}})
+    return trained(factory, {"model": {"tok2vec": tok2vec({**HASH, "width": 8}, encode)}})
 
 
 def numbers(nlp: Language) -> list[numpy.ndarray]:
@@ -48,8 +45,8 @@ def numbers(nlp: Language) -> list[numpy.ndarray]:
     pipe: Any = nlp.get_pipe(nlp.pipe_names[0])
     doc = nlp.make_doc(TEXT)
     spans = pipe.score_spans([doc], [[(i, i + 1, pipe.labels[-1]) for i in range(len(doc))]])
-    tok2vec: Model = pipe.model.get_ref("tok2vec")
-    vectors: Any = [*tok2vec.predict([doc]), *tok2vec.begin_update([doc])[0]]
+    model: Model = pipe.model.get_ref("tok2vec")
+    vectors: Any = [*model.predict([doc]), *model.begin_update([doc])[0]]
     labels = [ent.label for ent in pipe(nlp.make_doc(TEXT)).ents]
     return [numpy.concatenate(vectors), spans.probabilities(1.0), numpy.array(labels)]
 
@@ -59,42 +56,32 @@ def assert_current(nlp: Language) -> list[numpy.ndarray]:
     found = numbers(nlp)
     with using_kernels(NONE):
         expected = numbers(nlp)
-    for one, other in zip(found, expected, strict=True):
-        assert_allclose(one, other, atol=1e-4)
+    assert_all_close(found, expected, atol=1e-4)
     return found
 
 
-def nodes_of(nlp: Language) -> list[Model]:
-    model: Any = nlp.get_pipe(nlp.pipe_names[0]).model  # type: ignore[attr-defined]
-    return [node for node in model.walk() if any(map(node.has_param, node.param_names))]
+def model_of(nlp: Language) -> Model:
+    return nlp.get_pipe(nlp.pipe_names[0]).model  # type: ignore[attr-defined]
 
 
 def changed(array: Any) -> Any:
     return array * numpy.float32(-1.5)
 
 
-def set_other(node: Model) -> None:
-    for name in node.param_names:
-        if node.has_param(name):
-            node.set_param(name, changed(node.get_param(name)))
-
-
 def change_in_place(nlp: Language) -> None:
-    for node in nodes_of(nlp):
-        for name in node.param_names:
-            array: Any = node.get_param(name)
-            array *= -1.5
+    for node, name in params(model_of(nlp)):
+        array: Any = node.get_param(name)
+        array *= -1.5
 
 
-def set_others(nlp: Language) -> None:
-    for node in nodes_of(nlp):
-        set_other(node)
+def set_others(model: Model) -> None:
+    for node, name in params(model):
+        node.set_param(name, changed(node.get_param(name)))
 
 
 def load_others(nlp: Language) -> None:
     pipe: Any = copy.deepcopy(nlp.get_pipe(nlp.pipe_names[0]))
-    for node in pipe.model.walk():
-        set_other(node)
+    set_others(pipe.model)
     nlp.get_pipe(nlp.pipe_names[0]).from_bytes(pipe.to_bytes())  # type: ignore[attr-defined]
 
 
@@ -113,33 +100,28 @@ def add_labels(nlp: Language) -> None:
 
 def swap_layers(nlp: Language) -> None:
     names = ("maxout_window_encoder", "iterated_dilated_encoder")
-    (encode,) = [node for node in nodes_and_parents(nlp) if node.name in names]
+    (encode,) = [node for node in model_of(nlp).walk() if node.name in names]
     encode.layers[0] = encode.layers[0].copy()
-    set_other(encode.layers[0])
+    set_others(encode.layers[0])
 
 
 def swap_embedding(nlp: Language) -> None:
-    (columns,) = [node for node in nodes_and_parents(nlp) if node.name == "multi_embed"]
+    (columns,) = find_nodes(model_of(nlp), "multi_embed")
     columns.layers[0] = columns.layers[0].copy()
-    (table,) = find_nodes(columns.layers[0], "table_embed")
-    set_other(table)
+    set_others(columns.layers[0])
 
 
 def give_new_ids(nlp: Language) -> None:
-    for node in nodes_of(nlp):
+    for node in {node for node, _ in params(model_of(nlp))}:
         kept = {name: node.get_param(name) for name in node.param_names}
         forget_weights(node)
         for name, array in kept.items():
             node.set_param(name, changed(array))
 
 
-def nodes_and_parents(nlp: Language) -> list[Model]:
-    return [*nlp.get_pipe(nlp.pipe_names[0]).model.walk()]  # type: ignore[attr-defined]
-
-
 def use_other_rows(nlp: Language) -> None:
     """Give the rows of symbols to other symbols, and vectors to other words."""
-    for node in find_nodes(nlp.get_pipe("tagger_ner").model, "lookup_rows"):  # type: ignore[attr-defined]
+    for node in find_nodes(model_of(nlp), "lookup_rows"):
         symbols = node.attrs["symbols"]
         node.attrs["symbols"] = Symbols(symbols.keys, symbols.rows[::-1].copy())
     if nlp.vocab.vectors.size:
@@ -152,21 +134,20 @@ def use_other_rows(nlp: Language) -> None:
 
 
 def change_rows_in_place(nlp: Language) -> None:
-    for node in find_nodes(nlp.get_pipe("tagger_ner").model, "lookup_rows"):  # type: ignore[attr-defined]
+    for node in find_nodes(model_of(nlp), "lookup_rows"):
         rows = node.attrs["symbols"].rows
         rows[:] = rows[::-1].copy()
     nlp.vocab.vectors.data *= -1
 
 
-EMBEDDINGS: dict[str, dict[str, Any]] = {
-    "looked up": {"@architectures": "spacy-multihash.MultiEmbed.v1"}
-    | {"attrs": ["NORM", "SHAPE", "LOWER{2,3}", "ORTH[:2]"], "reduce": "mean"},
-    "weighted": {"@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1"}
-    | {"attrs": ["NORM", "ORTH{2,2}"], "rows": [50, 20], "append_importance": True},
-    "not trained": {"@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1"}
-    | {"attrs": ["NORM"], "rows": [50], "append_importance": True, "train_importance": False},
-    "with vectors": {"@architectures": "spacy-multihash.MultiEmbed.v1"}
-    | {"attrs": ["SHAPE"], "include_static_vectors": True},
+WEIGHTED, APPENDED = "MultiWeightedHashEmbed", {"append_importance": True}
+EMBEDDINGS = {
+    "looked up": ours(
+        "MultiEmbed", attrs=["NORM", "SHAPE", "LOWER{2,3}", "ORTH[:2]"], reduce="mean"
+    ),
+    "weighted": ours(WEIGHTED, attrs=["NORM", "ORTH{2,2}"], rows=[50, 20], **APPENDED),
+    "not trained": ours(WEIGHTED, attrs=["NORM"], rows=[50], **APPENDED, train_importance=False),
+    "with vectors": ours("MultiEmbed", attrs=["SHAPE"], include_static_vectors=True),
 }
 
 
@@ -175,8 +156,8 @@ def embedding(kind: str) -> Language:
     fix_random_seed(0)
     nlp = spacy.blank("en")
     embed = {"width": 8, "include_static_vectors": False, **EMBEDDINGS[kind]}
-    tok2vec = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": MAXOUT_WINDOWS}
-    pipe: Any = nlp.add_pipe("tagger_ner", config={"model": {"tok2vec": tok2vec}})
+    model = {"tok2vec": tok2vec(embed, MAXOUT_WINDOWS)}
+    pipe: Any = nlp.add_pipe("tagger_ner", config={"model": model})
     docs = make_docs()
     if embed["include_static_vectors"]:
         nlp.vocab.vectors = vectors_of(nlp, ["Anna", "met", "Bob", "Oslo"], 6)
@@ -189,7 +170,10 @@ def embedding(kind: str) -> Language:
     return nlp
 
 
-CHANGES = [change_in_place, set_others, load_others, step, add_labels, give_new_ids]
+CHANGES: list[Callable[[Language], None]] = [
+    *(change_in_place, lambda nlp: set_others(model_of(nlp)), load_others),
+    *(step, add_labels, give_new_ids),
+]
 
 
 @pytest.mark.parametrize("change", [*CHANGES, use_other_rows, change_rows_in_place])
@@ -210,7 +194,7 @@ def test_predictions_have_every_change_of_an_embedding(
 @pytest.mark.parametrize("kind", EMBEDDINGS)
 def test_embeddings_are_the_same_for_many_tokens(kind: str) -> None:
     nlp = embedding(kind)
-    model: Model = nlp.get_pipe("tagger_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
+    model = model_of(nlp).get_ref("tok2vec")
     docs = [nlp.make_doc(f"{TEXT} number{i}" * (i % 4)) for i in range(200)]
 
     def compute() -> list[Any]:
@@ -251,28 +235,23 @@ def test_the_next_prediction_has_every_change(
 def test_numpy_gives_no_other_memory_to_what_plans_keep() -> None:
     nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
     nlp(TEXT)
-    for node in nodes_of(nlp):
-        for name in node.param_names:
-            array: Any = node.get_param(name)
-            with pytest.raises(ValueError, match="resize"):
-                array.resize(array.size + 10**6)
+    for node, name in params(model_of(nlp)):
+        array: Any = node.get_param(name)
+        with pytest.raises(ValueError, match="resize"):
+            array.resize(array.size + 10**6)
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
 def test_averages_are_used_and_given_back(factory: str) -> None:
     nlp = pipeline(factory, MAXOUT_WINDOWS)
     before = assert_current(nlp)
-    averages = {
-        (node.id, name): changed(node.get_param(name))
-        for node in nodes_of(nlp)
-        for name in node.param_names
-    }
+    nodes = params(model_of(nlp))
+    averages = {(node.id, name): changed(node.get_param(name)) for node, name in nodes}
     with nlp.use_params(averages):
         within = assert_current(nlp)
     after = assert_current(nlp)
     assert numpy.abs(before[0] - within[0]).max() > 1e-3
-    for one, other in zip(before, after, strict=True):
-        assert_allclose(one, other)
+    assert_all_close(before, after)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda nlp: pickle.loads(pickle.dumps(nlp))])
@@ -283,24 +262,22 @@ def test_copies_have_plans_of_their_own(factory: str, copied: Callable) -> None:
     copy_of_it = copied(nlp)
     change_in_place(copy_of_it)
     assert numpy.abs(assert_current(copy_of_it)[0] - before[0]).max() > 1e-3
-    for one, same in zip(before, assert_current(nlp), strict=True):
-        assert_allclose(one, same)
+    assert_all_close(before, assert_current(nlp))
 
 
 def test_copies_of_a_model_share_no_plan() -> None:
     nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
-    tok2vec: Model = nlp.get_pipe("batch_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
-    copied, docs = tok2vec.copy(), [nlp.make_doc(TEXT)]
-    for node in copied.walk():
-        set_other(node)
+    model = model_of(nlp).get_ref("tok2vec")
+    copied, docs = model.copy(), [nlp.make_doc(TEXT)]
+    set_others(copied)
     for _ in range(2):
-        assert numpy.abs(tok2vec.predict(docs) - copied.predict(docs)).max() > 1e-3
+        assert numpy.abs(model.predict(docs) - copied.predict(docs)).max() > 1e-3
 
 
 def test_removed_weights_are_missed() -> None:
     nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
     nlp(TEXT)
-    (table, *_) = [node for node in nodes_of(nlp) if node.name == "table_embed"]
+    (table, *_) = find_nodes(model_of(nlp), "table_embed")
     table.set_param("E", None)
     with pytest.raises(ValueError, match="E109"):
         nlp(TEXT)
@@ -323,7 +300,7 @@ def test_a_parameter_elsewhere_is_read_each_time() -> None:
             kept[model_id, name] = value
 
     kept: dict[tuple[int, str], Any] = {}
-    for node in nodes_of(nlp):
+    for node in {node for node, _ in params(model_of(nlp))}:
         kept |= node._params._params
         node._params.proxy = Elsewhere()
     nlp(TEXT)
@@ -335,7 +312,7 @@ def test_a_parameter_elsewhere_is_read_each_time() -> None:
 @pytest.mark.gpu
 def test_models_move_to_a_gpu_and_back(request: pytest.FixtureRequest) -> None:
     nlp = pipeline("batch_ner", MAXOUT_WINDOWS)
-    model: Model = nlp.get_pipe("batch_ner").model.get_ref("tok2vec")  # type: ignore[attr-defined]
+    model = model_of(nlp).get_ref("tok2vec")
     docs: list[Doc] = [nlp.make_doc(TEXT)]
     before: Any = model.predict(docs)
     request.getfixturevalue("gpu")

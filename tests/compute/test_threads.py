@@ -2,8 +2,6 @@
 
 import multiprocessing
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +23,7 @@ from spacy_multihash.compute.threads import (
     num_threads,
 )
 from tests.helpers.kernels import using_kernels
+from tests.helpers.processes import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -32,18 +31,6 @@ def _own_threads() -> Iterator[None]:
     former = set_threads(None)
     yield
     set_threads(former)
-
-
-def run_python(code: str, **variables: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -103,7 +90,7 @@ def test_the_former_number_is_returned() -> None:
 )
 def test_variables_set_the_number(variables: dict[str, str], number: int) -> None:
     code = "from spacy_multihash.compute.threads import num_threads; print(num_threads())"
-    assert run_python(code, **variables) == str(number)
+    assert run_python(code, **variables).stdout == f"{number}\n"
 
 
 def _in_child(results: "multiprocessing.Queue[object]") -> None:
@@ -157,7 +144,7 @@ print(failed)
 """
     if not hasattr(os, "fork"):
         pytest.skip("this system does not fork")
-    assert run_python(code) == "0"
+    assert run_python(code).stdout == "0\n"
 
 
 @pytest.mark.parametrize("kernels", available_kernels())

@@ -20,6 +20,7 @@ from spacy_multihash.inspection.errors import errors
 from spacy_multihash.tables.vectors import read_pairs, read_words
 from spacy_multihash.training.texts import score_texts
 from spacy_multihash.vectors.text import read_text
+from tests.helpers.spacy_pipelines import add_rules
 
 NLP = spacy.blank("en")
 
@@ -652,8 +653,7 @@ def test_rejected_entities_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_exported_mistakes_come_back_with_tokens_and_gaps() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PER", "pattern": "in"}])  # type: ignore[attr-defined]
+    nlp = add_rules(spacy.blank("en"), {"in": "PER"})
     words = ["AHU1", "_", "Fan", "in", "Rome"]
     gold = Doc(nlp.vocab, words=words, spaces=[False, False, True, True, False])
     gold.set_ents([Span(gold, 0, 1, label="X")], missing=[gold[4:5]])

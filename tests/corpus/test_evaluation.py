@@ -108,15 +108,11 @@ def test_all_scores_are_those_of_plain_loops(
     assert sum(part.entities for part in result.masked.values()) == result.overall.entities
 
 
-def gold_and_predicted() -> list[Example]:
-    gold = make_doc([(0, 1, "PER"), (2, 2, "LOC"), (6, 1, "PER")])  # a, c d, g
-    predicted = make_doc([(0, 1, "PER"), (2, 1, "LOC"), (5, 1, "PER")])  # a, c, f
-    return [Example(predicted, gold)]
-
-
 def test_labels_have_scores_where_they_have_entities() -> None:
     train = make_doc([(0, 1, "PER"), (6, 1, "PER")])  # a, g
-    result = evaluate_entities(gold_and_predicted(), known_entities([train]))
+    gold = make_doc([(0, 1, "PER"), (2, 2, "LOC"), (6, 1, "PER")])  # a, c d, g
+    predicted = make_doc([(0, 1, "PER"), (2, 1, "LOC"), (5, 1, "PER")])  # a, c, f
+    result = evaluate_entities([Example(predicted, gold)], known_entities([train]))
     per_label = result.overall.per_label
     assert {label: (s.entities, s.p, s.r) for label, s in per_label.items()} == {
         "LOC": (1, 0.0, 0.0),

@@ -1,5 +1,3 @@
-"""Reading a corpus: what is wrong with it shows where it is asked for."""
-
 import gc
 import zlib
 from pathlib import Path
@@ -7,8 +5,10 @@ from typing import Any
 
 import pytest
 import spacy
-from spacy.tokens import DocBin
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
 
+from spacy_multihash.corpus.contexts import pipe_with_contexts
 from spacy_multihash.corpus.read import read_docs
 from tests.helpers.corpora import make_docs, write_corpus
 
@@ -60,3 +60,21 @@ def test_damage_of_a_later_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.spacy").write_bytes(b"{}")
     with pytest.raises(ValueError, match="Cannot read .*x.spacy"):
         list(read_docs(tmp_path, VOCAB))
+
+
+@Language.component("replaces_docs_and_fails_at_bob_for_tests")
+def replace_docs(doc: Doc) -> Doc:
+    if doc.text == "Bob":
+        raise ValueError("no")
+    return Doc(doc.vocab, words=[doc.text.lower()])
+
+
+def test_replaced_docs_keep_their_contexts_unless_others_are_dropped() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("replaces_docs_and_fails_at_bob_for_tests")
+    nlp.set_error_handler(lambda *error: None)
+    pairs = [(nlp.make_doc(text), text) for text in ("Anna", "Rome", "Bob")]
+    found = [(doc.text.strip(), text) for doc, text in pipe_with_contexts(nlp, pairs[:2], "Here")]
+    assert found == [("anna", "Anna"), ("rome", "Rome")]
+    with pytest.raises(ValueError, match="Here: a component .* left out 1"):
+        list(pipe_with_contexts(nlp, pairs, "Here"))

@@ -34,6 +34,7 @@ from thinc.api import Config, Model, to_numpy
 
 from spacy_multihash import accelerate, compress
 from tests.helpers.corpora import write_corpus
+from tests.helpers.weights import params
 
 PREDICTIONS = "predictions.json"
 SPANS_KEY = "predicted"
@@ -125,7 +126,9 @@ def make_pipeline(config: Path, output: Path, fast: bool = False, small: bool = 
     nlp = spacy.load(output)  # without what is not saved, such as unseen classes
     descriptions = [describe(nlp, nlp(text)) for text in TEXTS]
     _check(spacy.load(output), descriptions)
-    _write(output / PREDICTIONS, node_names(nlp.config), descriptions)
+    lines = ",\n".join(json.dumps(predicted, ensure_ascii=False) for predicted in descriptions)
+    text = f'{{"nodes": {json.dumps(node_names(nlp.config))},\n"docs": [\n{lines}\n]}}\n'
+    (output / PREDICTIONS).write_text(text, encoding="utf8", newline="\n")
 
 
 def _train(config: Path) -> Language:
@@ -204,24 +207,13 @@ def _disturb(nlp: Language) -> Iterator[int]:
     """Change all weights by about one part in a thousand, each time from what they were."""
     rng = numpy.random.default_rng(0)
     models = [pipe.model for _, pipe in nlp.components if hasattr(pipe, "model")]
-    weights = {
-        (node, name): node.get_param(name).copy()
-        for model in models
-        for node in model.walk()
-        for name in node.param_names
-        if node.has_param(name)
-    }
+    nodes = [each for model in models for each in params(model)]
+    weights = {(node, name): node.get_param(name).copy() for node, name in nodes}
     for trial in range(20):
         for (node, name), values in weights.items():
             factors = rng.normal(1, 0.001, values.shape).astype("float32")
             node.set_param(name, values * factors)
         yield trial
-
-
-def _write(path: Path, nodes: dict[str, list[str]], descriptions: list[dict[str, Any]]) -> None:
-    lines = ",\n".join(json.dumps(predicted, ensure_ascii=False) for predicted in descriptions)
-    text = f'{{"nodes": {json.dumps(nodes)},\n"docs": [\n{lines}\n]}}\n'
-    path.write_text(text, encoding="utf8", newline="\n")
 
 
 def _rounded(values: Any) -> Any:

@@ -21,8 +21,7 @@ from spacy_multihash import (
 )
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 from tests.helpers.features import ids_of, ngrams, reference_vectors
-from tests.helpers.gradients import check_param_gradients
-from tests.helpers.maxout import randomize
+from tests.helpers.weights import check_param_gradients, randomize
 
 LISTS: list[Any] = [["person", "place"], "person", [], None, {1, 2}, ["a", "a"]]
 WORDS = ["Banana", "a", "ab", "Ÿ👩‍👧", "anana", "Banana"]

@@ -20,8 +20,8 @@ from spacy_multihash.layers import (
     lookup_rows,
     spacy_seeds,
 )
+from tests.helpers.features import reference_rows
 from tests.helpers.kernels import using_kernels
-from tests.helpers.rows import reference_rows
 
 IDS = st.integers(0, 2**64 - 1)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -1,17 +1,16 @@
 """Each unique token is embedded once: layer by layer in training, in one call in prediction."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, Union
+from typing import Any
 
 import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
-from thinc.api import Model, Ops, chain, fix_random_seed, to_numpy
+from thinc.api import Model, Ops, chain, fix_random_seed
 from thinc.types import Ints1d, Ragged
 
 from spacy_multihash import (
@@ -32,31 +31,16 @@ from spacy_multihash.layers import (
     with_unique_tokens,
 )
 from spacy_multihash.tables.set_tables import count_tables
+from tests.helpers.arrays import assert_all_close
+from tests.helpers.fake_docs import FakeDoc
 from tests.helpers.kernels import using_kernels
 
 A, B, KEY = 10, 20, 30  # attribute ids
 
 
-class FakeDoc:
-    """A stand-in for a Doc, with attributes A, B and KEY."""
-
-    def __init__(self, ids: list[tuple[int, ...]], key_attr: int = KEY) -> None:
-        self.ids = numpy.array(ids, dtype="uint64").reshape((len(ids), 3))
-        self.vocab = SimpleNamespace(vectors=SimpleNamespace(attr=key_attr))
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def to_array(self, attrs: Union[int, list[int]], /) -> numpy.ndarray:
-        column = {A: 0, B: 1, KEY: 2}
-        if isinstance(attrs, int):
-            return self.ids[:, column[attrs]]
-        ids = self.ids[:, [column[attr] for attr in attrs]]
-        return ids if len(attrs) > 1 else ids.ravel()
-
-
 def fake_docs(docs: list[list[tuple[int, ...]]]) -> list[FakeDoc]:
-    return [FakeDoc(ids) for ids in docs]
+    columns = [numpy.array(doc, dtype="uint64").reshape(len(doc), 3).T for doc in docs]
+    return [FakeDoc(dict(zip((A, B, KEY), of_doc, strict=True)), KEY) for of_doc in columns]
 
 
 def inner_layer(attrs: list[int]) -> Model:
@@ -224,14 +208,12 @@ def test_docs_are_embedded_in_one_call_as_layer_by_layer(
             expected, backprop = model.begin_update(docs)
             vectors = model.predict(docs)
             assert [Y.shape for Y in vectors] == [(len(doc), width) for doc in docs]
-            for one, other in zip(vectors, expected, strict=True):
-                assert_allclose(one, other, atol=1e-4)
+            assert_all_close(vectors, expected, atol=1e-4)
             if step == 0:
                 backprop([numpy.ones_like(Y) for Y in expected])
                 model.finish_update(make_adam_v1(0.1))
         loaded = build().from_bytes(model.to_bytes())
-        for one, other in zip(loaded.predict(docs), vectors, strict=True):
-            assert_array_equal(one, other)
+        assert_equal(loaded.predict(docs), vectors)
 
 
 @pytest.mark.usefixtures("each_kernels")
@@ -244,8 +226,7 @@ def test_attributes_may_be_in_any_memory_layout(lengths: list[int], static: bool
     transposed: Any = [Transposed(doc) for doc in docs]
     for is_train in (True, False):
         vectors, expected = (model(X, is_train)[0] for X in (transposed, docs))
-        for one, other in zip(vectors, expected, strict=True):
-            assert_array_equal(one, other)
+        assert_equal(vectors, expected)
 
 
 @pytest.mark.parametrize(
@@ -276,5 +257,4 @@ def test_few_and_many_tokens_have_the_same_vectors(ops: Ops) -> None:
     docs = docs_of([3, 60])
     model.initialize(X=docs)
     together, alone = model.predict(docs), [model.predict([doc])[0] for doc in docs]
-    for one, other in zip(together, alone, strict=True):
-        assert_allclose(to_numpy(one), to_numpy(other), atol=1e-5)
+    assert_all_close(together, alone, atol=1e-5)

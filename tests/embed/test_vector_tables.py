@@ -46,13 +46,10 @@ def nlp() -> Language:
     return spacy.blank("en")
 
 
-def ids_of(vocab: Vocab, *words: str) -> numpy.ndarray:
-    return numpy.array([vocab.strings.add(word) for word in words], dtype="uint64")
-
-
 def found_in(vocab: Vocab, name: str, *words: str) -> tuple[numpy.ndarray, list[bool]]:
     table = find_table(vocab, name)
-    vectors, present = find_rows(vocab, name, table, table.data, ids_of(vocab, *words))
+    ids = numpy.array([vocab.strings.add(word) for word in words], dtype="uint64")
+    vectors, present = find_rows(vocab, name, table, table.data, ids)
     return vectors, present.tolist()
 
 

@@ -8,9 +8,9 @@ from thinc.api import Model, Ops, set_dropout_rate, to_numpy
 
 from spacy_multihash import build_iterated_dilated_encoder_v1
 from spacy_multihash.layers import IteratedDilatedEncoder, begin_passes, effective_input_width
-from tests.helpers.dilated import reference_passes, weights_of
-from tests.helpers.gradients import slopes
-from tests.helpers.maxout import batch, flat, random_vectors, randomize
+from tests.helpers.arrays import batch, flat, random_vectors
+from tests.helpers.encoders import numbered_weights, reference_passes
+from tests.helpers.weights import params, randomize, slopes
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 # Dilations, repeats, window size, and which options are on.
@@ -46,7 +46,7 @@ def test_encoder_equals_its_reference(
 ) -> None:
     model = build(4, dilations, repeats, window_size, options, input_width=3)
     Xs = batch(ops, LENGTHS, 3)
-    expected = [reference_passes(model, weights_of(model), to_numpy(X)) for X in Xs]
+    expected = [reference_passes(model, numbered_weights(model), to_numpy(X)) for X in Xs]
     for Ys in (model.predict(Xs), model.begin_update(Xs)[0]):
         assert [Y.shape for Y in Ys] == [(length, 4) for length in LENGTHS]
         assert_allclose(flat(Ys), numpy.concatenate([each[-1] for each in expected]), atol=1e-4)
@@ -60,7 +60,7 @@ def test_encoder_equals_its_reference(
 def reference_gradients(number: int, only_last: bool) -> dict[tuple[int, str], numpy.ndarray]:
     """Central differences of the reference, with the model and the docs of the test below."""
     model, X, d_passes = gradient_case(number, only_last)
-    weights = weights_of(model)
+    weights = numbered_weights(model)
 
     def loss() -> float:
         docs = [reference_passes(model, weights, doc) for doc in numpy.split(X, [2]) if len(doc)]
@@ -144,9 +144,8 @@ def test_a_token_sees_the_effective_input_width_and_no_more(
     width = effective_input_width(dilations, repeats, window_size)
     reach = width // 2
     model = build(4, dilations, repeats, window_size, options)
-    for node in model.walk():  # nothing is cut off by ReLU
-        for name in node.param_names:
-            node.set_param(name, abs(node.get_param(name)))
+    for node, name in params(model):  # nothing is cut off by ReLU
+        node.set_param(name, abs(node.get_param(name)))
     X = abs(random_vectors(2 * reach + 21, 4))
     changed = X.copy()
     place = len(X) // 2
@@ -173,7 +172,7 @@ def test_dropout_is_drawn_for_each_pass_and_only_in_training() -> None:
         X = Y
     assert (masks[0] != masks[1]).any()
     assert_allclose(
-        model.predict(Xs)[0], reference_passes(model, weights_of(model), Xs[0])[-1], atol=1e-3
+        model.predict(Xs)[0], reference_passes(model, numbered_weights(model), Xs[0])[-1], atol=1e-3
     )
     set_dropout_rate(model, 1.0)
     passes, backprop = begin_passes(model, Xs)

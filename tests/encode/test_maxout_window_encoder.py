@@ -2,13 +2,15 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder as SpacyEncoder
 from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import encoder_from_spacy
 from spacy_multihash.layers import MaxoutWindowEncoder
-from tests.helpers.maxout import batch, flat, randomize, reference_encoder
+from tests.helpers.arrays import assert_all_close, batch, flat
+from tests.helpers.encoders import reference_encoder
+from tests.helpers.weights import randomize
 
 LENGTHS = [3, 0, 1, 14, 0, 2]
 
@@ -49,8 +51,7 @@ def test_each_doc_is_encoded_as_if_it_were_alone(
     model = MaxoutWindowEncoder(4, window_size=window_size, nP=2, depth=depth)
     randomize(model.initialize())
     Xs = batch(model.ops, lengths, 4)
-    for X, Y in zip(Xs, model.predict(Xs), strict=True):
-        assert_allclose(Y, model.predict([X])[0], atol=1e-5)
+    assert_all_close(model.predict(Xs), [model.predict([X])[0] for X in Xs], atol=1e-5)
 
 
 @pytest.mark.parametrize(("window_size", "nP", "depth"), SIZES)
@@ -76,8 +77,7 @@ def test_initial_weights_are_those_of_spacy(ops: Ops) -> None:
     fix_random_seed(5)
     ours = MaxoutWindowEncoder(8, window_size=1, nP=3, depth=4).initialize(X=batch(ops, [3], 8))
     Ws = [to_numpy(node.get_param("W")) for node in theirs.walk() if node.name == "maxout"]
-    for W, layer in zip(Ws, ours.layers, strict=True):
-        assert_array_equal(to_numpy(layer.get_param("W")), W)
+    assert_equal([to_numpy(layer.get_param("W")) for layer in ours.layers], Ws)
 
 
 def test_dropout_applies_in_training_only(ops: Ops) -> None:

@@ -33,18 +33,17 @@ STEPS = {"training.max_steps": 6, "training.eval_frequency": 3}
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(here: Path) -> Path:
     """A folder with a corpus, the configs, and two fast arms."""
     for name in ("configs", "experiments"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    corpus = tmp_path / "corpus" / "small"
+        (here / name).symlink_to(ROOT / name)
+    corpus = here / "corpus" / "small"
     corpus.mkdir(parents=True)
     for split, repeats in (("train", 3), ("dev", 1), ("test", 2)):
         DocBin(docs=make_docs(repeats)).to_disk(corpus / f"{split}.spacy")
     for name, config in (("fast", "recommended"), ("faster", "tagger_ner")):
-        arm_config(Arm(config, STEPS)).to_disk(tmp_path / f"{name}.cfg", interpolate=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+        arm_config(Arm(config, STEPS)).to_disk(here / f"{name}.cfg", interpolate=False)
+    return here
 
 
 GRID = ["grid", "--corpus", "corpus/small=en", "--seeds", "2"]

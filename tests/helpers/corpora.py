@@ -9,6 +9,7 @@ from spacy.util import load_model_from_config
 from thinc.api import Config
 
 from tests.helpers.paths import ROOT
+from tests.helpers.sections import ours
 
 SENTENCES = [
     (["Anna", "met", "Bob", "in", "Rome", "."], ["B-PER", "O", "B-PER", "O", "B-GPE", "O"]),
@@ -41,19 +42,10 @@ def small_config(corpus: Path, embed: dict[str, Any], **callback: Any) -> Config
 
 
 WIDTH = "${components.tok2vec.model.encode.width}"
-LOOKUP = {
-    "@architectures": "spacy-multihash.MultiEmbed.v1",
-    "width": WIDTH,
-    "attrs": ["NORM", "SHAPE"],
-    "include_static_vectors": False,
-}
-HASH = {
-    "@architectures": "spacy-multihash.MultiHashEmbed.v1",
-    "width": WIDTH,
-    "attrs": ["NORM", "SHAPE"],
-    "rows": [50, 20],
-    "include_static_vectors": False,
-}
+EMBED: dict[str, Any] = {"width": WIDTH, "attrs": ["NORM", "SHAPE"]}
+EMBED["include_static_vectors"] = False
+LOOKUP = ours("MultiEmbed", **EMBED)
+HASH = ours("MultiHashEmbed", **EMBED, rows=[50, 20])
 CALLBACK = {"@callbacks": "spacy-multihash.init_tables.v1", "min_freq": 1}
 
 

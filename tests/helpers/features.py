@@ -1,7 +1,8 @@
-"""Symbols of features in plain Python, and what spaCy's hash of a string is."""
+"""Symbols of features in plain Python, their rows by mmh3, and sums of these rows."""
 
 from collections.abc import Sequence
 
+import mmh3
 import numpy
 from spacy.strings import get_string_id
 from spacy.tokens import Doc
@@ -9,7 +10,20 @@ from thinc.api import Model, to_numpy
 
 from spacy_multihash import default_seeds
 from spacy_multihash.compute.hashing import group_seeds
-from tests.helpers.rows import reference_rows
+
+KEYS = numpy.random.default_rng(20221218).integers(0, 2**64, 3000, dtype="uint64")
+
+
+def reference_rows(ids: list[int], nV: int, num_hashes: int, seeds: list[int]) -> list[list[int]]:
+    """Hash with mmh3, one id and one word at a time."""
+    rows = []
+    for key in ids:
+        words: list[int] = []
+        for seed in seeds:
+            digest = mmh3.hash_bytes(key.to_bytes(8, "little"), seed, x64arch=True)
+            words += [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4)]
+        rows.append([word % nV for word in words[:num_hashes]])
+    return rows
 
 
 def ngrams(word: str, low: int, high: int) -> list[str]:

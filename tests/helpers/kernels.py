@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_equal
 
 from spacy_multihash import set_threads
 from spacy_multihash.compute.dispatch import use_kernels
@@ -30,5 +30,4 @@ def assert_same_with_threads(compute: Callable[[], Sequence[Any]]) -> None:
     finally:
         set_threads(former)
     for result in results[1:]:
-        for array, expected in zip(result, results[0], strict=True):
-            assert_array_equal(array, expected)
+        assert_equal([*result], [*results[0]])

@@ -30,11 +30,6 @@ def valid_sequences(num_labels: int, length: int) -> list[tuple[int, ...]]:
     return found
 
 
-def log_sum(logs: list[float]) -> float:
-    peak = max(logs)
-    return peak + float(numpy.log(sum(numpy.exp(log - peak) for log in logs)))
-
-
 def score(scores: numpy.ndarray, transitions: numpy.ndarray, tags: tuple[int, ...]) -> float:
     return sum(float(row[tag]) for row, tag in zip(scores, tags, strict=True)) + sum(
         float(transitions[pair]) for pair in zip(tags, tags[1:], strict=False)
@@ -46,7 +41,7 @@ def probabilities(
 ) -> tuple[float, Weighted]:
     """Return the log of the sum of all sequences, and each one's share of it."""
     logs = [score(scores, transitions, tags) for tags in sequences]
-    total = log_sum(logs)
+    total = float(numpy.logaddexp.reduce(logs))
     return total, [
         (tags, float(numpy.exp(log - total))) for tags, log in zip(sequences, logs, strict=True)
     ]

@@ -15,6 +15,7 @@ from thinc.api import Model
 
 from spacy_multihash import BatchDependencyParser
 from tests.helpers.transition import new_vocab, vectors
+from tests.helpers.weights import randomize
 
 WORDS = ["Anna", "met", "Bob", "in", "New", "York", "and", "left", ".", " ", "\n\n", "soon"]
 SHIFT, REDUCE, LEFT, RIGHT, BREAK = range(5)
@@ -65,11 +66,7 @@ def make_parser(kind: type[Component], case: Case, vocab: Vocab) -> Component:
     )
     parser.set_output(parser.moves.n_moves)
     parser.model.initialize()
-    rng = numpy.random.default_rng(case.seed)
-    for node in parser.model.walk():
-        for name in node.param_names:
-            values = rng.normal(scale=case.scale, size=node.get_param(name).shape)
-            node.set_param(name, values.astype("float32"))
+    randomize(parser.model, case.seed, case.scale)
     for label in case.later:
         parser.add_label(label)
     if case.forgotten:

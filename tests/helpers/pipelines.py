@@ -7,29 +7,18 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
 
-WEIGHTED = {
-    "@architectures": "spacy-multihash.MultiWeightedHashEmbed.v1",
-    "attrs": ["NORM", "SHAPE"],
-    "rows": [30, 8],
-    "importance_rows": [200, 11],
-    "seeds": [5, 6],
-}
-TEXTCAT = {
-    "@architectures": "spacy-multihash.TextCatHashEmbed.v1",
-    "exclusive_classes": True,
-    "width": 4,
-    "rows": 30,
-    "importance_rows": 60,
-}
+from tests.helpers.sections import ours, spacys, tok2vec
+
+ROWS = {"rows": [30, 8], "importance_rows": [200, 11]}
+WEIGHTED = ours("MultiWeightedHashEmbed", attrs=["NORM", "SHAPE"], **ROWS, seeds=[5, 6])
+TEXTCAT = ours("TextCatHashEmbed", exclusive_classes=True, width=4, rows=30, importance_rows=60)
 TEXTS = ["what a joke this is", "it is what it is", "", "what a joke", "is"]
 
 
 def add_embedding(nlp: Language, name: str, embed: dict[str, Any]) -> None:
-    encode = {"@architectures": "spacy.MaxoutWindowEncoder.v2", "width": 16, "depth": 1}
-    encode |= {"window_size": 1, "maxout_pieces": 2}
     embed = {"width": 16, "include_static_vectors": False, **embed}
-    model = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
-    nlp.add_pipe("tok2vec", name, config={"model": model})
+    encode = spacys("MaxoutWindowEncoder.v2", width=16, depth=1, window_size=1, maxout_pieces=2)
+    nlp.add_pipe("tok2vec", name, config={"model": tok2vec(embed, encode)})
 
 
 def weighted_pipeline(**settings: Any) -> Language:

@@ -10,13 +10,13 @@ from spacy.language import Language
 from spacy.training import Example
 from spacy.vectors import Vectors
 
-from tests.helpers.maxout import random_vectors
+from tests.helpers.arrays import random_vectors
 from tests.helpers.pipelines import add_embedding
+from tests.helpers.sections import ours
 from tests.helpers.spacy_pipelines import LISTENER, ner
 from tests.helpers.vectors import write_floret, write_pipeline
 
 TEXT = "Anna met ROME xyz fell"
-META = "spacy-multihash.MetaVectors.v1"
 
 
 def vectors_of(nlp: Language, words: Sequence[str], width: int, seed: int = 0) -> Vectors:
@@ -44,15 +44,9 @@ def meta_embed(
 ) -> dict[str, Any]:
     """Make the section of a MultiHashEmbed with several tables."""
     width = None if mode == "concat" else 7
-    vectors = {"@architectures": META, "width": width, "tables": tables, "mode": mode, **settings}
-    return {
-        "@architectures": "spacy-multihash.MultiHashEmbed.v1",
-        "width": 16,
-        "attrs": ["SHAPE"],
-        "rows": [50],
-        "include_static_vectors": False,
-        "vectors": vectors,
-    }
+    vectors = ours("MetaVectors", width=width, tables=tables, mode=mode, **settings)
+    sizes = {"width": 16, "attrs": ["SHAPE"], "rows": [50], "include_static_vectors": False}
+    return ours("MultiHashEmbed", **sizes, vectors=vectors)
 
 
 def meta_pipeline(embed: dict[str, Any], own: Optional[str] = None) -> Language:

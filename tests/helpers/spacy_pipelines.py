@@ -2,65 +2,35 @@
 
 from typing import Any
 
-from numpy.testing import assert_allclose
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import load_model_from_config
 from thinc.api import Config, fix_random_seed
 
+from tests.helpers.arrays import assert_all_close
 from tests.helpers.corpora import SENTENCES
+from tests.helpers.sections import listener, spacys, tok2vec, transitions
 
 OUR_EMBED = "spacy-multihash.MultiHashEmbed.v1"
 OUR_ENCODER = "spacy-multihash.MaxoutWindowEncoder.v1"
 ATTRS = ["NORM", "PREFIX", "SPACY"]
-EMBED = {
-    "@architectures": "spacy.MultiHashEmbed.v2",
-    "width": 16,
-    "attrs": ATTRS,
-    "rows": [50, 20, 2],
-    "include_static_vectors": False,
-}
-ENCODE = {
-    "@architectures": "spacy.MaxoutWindowEncoder.v2",
-    "width": 16,
-    "depth": 2,
-    "window_size": 1,
-    "maxout_pieces": 3,
-}
-TOK2VEC = {"@architectures": "spacy.Tok2Vec.v2", "embed": EMBED, "encode": ENCODE}
-CNN = {
-    "@architectures": "spacy.HashEmbedCNN.v2",
-    "width": 12,
-    "depth": 1,
-    "embed_size": 40,
-    "window_size": 2,
-    "maxout_pieces": 2,
-    "subword_features": True,
-    "pretrained_vectors": None,
-}
-LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "tok2vec"}
+EMBED = spacys("MultiHashEmbed.v2", width=16, attrs=ATTRS, rows=[50, 20, 2])
+EMBED["include_static_vectors"] = False
+ENCODE = spacys("MaxoutWindowEncoder.v2", width=16, depth=2, window_size=1, maxout_pieces=3)
+TOK2VEC = tok2vec(EMBED, ENCODE)
+CNN = spacys("HashEmbedCNN.v2", width=12, depth=1, embed_size=40, window_size=2, maxout_pieces=2)
+CNN |= {"subword_features": True, "pretrained_vectors": None}
+LISTENER = listener()
 TEXTS = [" ".join(words) for words, _ in SENTENCES] + ["", "\n  Anna and  Bob ?"]
 
 
 def tagger(tok2vec: dict[str, Any] | str) -> dict[str, Any]:
-    return {
-        "factory": "tagger",
-        "model": {"@architectures": "spacy.Tagger.v2", "nO": None, "tok2vec": tok2vec},
-    }
+    return {"factory": "tagger", "model": spacys("Tagger.v2", nO=None, tok2vec=tok2vec)}
 
 
 def ner(tok2vec: dict[str, Any] | str) -> dict[str, Any]:
-    model = {
-        "@architectures": "spacy.TransitionBasedParser.v2",
-        "state_type": "ner",
-        "extra_state_tokens": False,
-        "hidden_width": 8,
-        "maxout_pieces": 2,
-        "use_upper": True,
-        "tok2vec": tok2vec,
-    }
-    return {"factory": "ner", "model": model}
+    return {"factory": "ner", "model": transitions(tok2vec)}
 
 
 def gold(nlp: Language) -> list[Example]:
@@ -70,6 +40,13 @@ def gold(nlp: Language) -> list[Example]:
         for words, ents in SENTENCES
     ]
     return [Example(Doc(nlp.vocab, words=[t.text for t in doc]), doc) for doc in docs]
+
+
+def add_rules(nlp: Language, rules: dict[str, str], **place: Any) -> Language:
+    """Add a component that finds these words: entities with these labels."""
+    ruler: Any = nlp.add_pipe("entity_ruler", **place)
+    ruler.add_patterns([{"label": label, "pattern": text} for text, label in rules.items()])
+    return nlp
 
 
 def build(components: dict[str, Any]) -> Language:
@@ -115,5 +92,5 @@ def predictions(nlp: Language, texts: list[str] = TEXTS) -> list[Any]:
 def assert_equal_tensors(
     one: Language, other: Language, texts: list[str] = TEXTS, atol: float = 1e-5
 ) -> None:
-    for doc, other_doc in zip(one.pipe(texts), other.pipe(texts), strict=True):
-        assert_allclose(doc.tensor, other_doc.tensor, atol=atol)
+    found, expected = ([doc.tensor for doc in nlp.pipe(texts)] for nlp in (one, other))
+    assert_all_close(found, expected, atol=atol)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy
 import spacy
-from numpy.testing import assert_array_equal
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -15,6 +14,9 @@ from spacy_multihash.ner.entities import lengths_of
 from spacy_multihash.ner.gold import gold_tags
 from spacy_multihash.ner.tagger.component import EntityTagger
 from spacy_multihash.ner.tagger.crf import tagging_loss
+from tests.helpers import sections
+from tests.helpers.corpora import HASH
+from tests.helpers.weights import params
 
 SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
     ("Anna met Bob in New York .", [(0, 4, "PER"), (9, 12, "PER"), (16, 24, "GPE")]),
@@ -23,39 +25,21 @@ SENTENCES: list[tuple[str, list[tuple[int, int, str]]]] = [
     ("They like rain .", []),
 ]
 TEXTS = [text for text, _ in SENTENCES] + ["", "Zoë met Anna", "Rome", "  ", "They like Bob ."]
-ITERATED = {
-    "@architectures": "spacy-multihash.IteratedDilatedEncoder.v1",
-    "width": 16,
-    "dilations": [1, 2, 1],
-    "repeats": 2,
-}
-MAXOUT = {
-    "@architectures": "spacy-multihash.MaxoutWindowEncoder.v1",
-    "width": 16,
-    "window_size": 1,
-    "maxout_pieces": 2,
-    "depth": 1,
-}
-EMBED = {
-    "@architectures": "spacy-multihash.MultiHashEmbed.v1",
-    "width": 16,
-    "attrs": ["NORM", "SHAPE"],
-    "rows": [100, 50],
-    "include_static_vectors": False,
-}
-LISTENER = {"@architectures": "spacy.Tok2VecListener.v1", "width": 16, "upstream": "tok2vec"}
+ITERATED = sections.ours("IteratedDilatedEncoder", width=16, dilations=[1, 2, 1], repeats=2)
+MAXOUT = sections.windows()
+EMBED = {**HASH, "width": 16, "rows": [100, 50]}
+LISTENER = sections.listener()
 
 # What a doc's entities are: start, end, label, and the ids of links.
 Found = list[tuple[int, int, str, str, str]]
 
 
 def tok2vec(encode: dict[str, Any] = ITERATED, embed: dict[str, Any] = EMBED) -> dict[str, Any]:
-    return {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": encode}
+    return sections.tok2vec(embed, encode)
 
 
 def tagger(vectors: dict[str, Any] | None = None, **model: Any) -> dict[str, Any]:
-    name = "spacy-multihash.TokenTagger.v1"
-    return {"@architectures": name, "tok2vec": vectors or tok2vec(), **model}
+    return sections.ours("TokenTagger", tok2vec=vectors or tok2vec(), **model)
 
 
 CRF = tagger(learn_transitions=True)
@@ -98,12 +82,10 @@ def initialized(model: dict[str, Any] | None = None, **config: Any) -> Language:
 def randomize(model: Model) -> None:
     """Draw all weights: of few inputs, entities of all lengths come out of it."""
     rng = numpy.random.default_rng(5)
-    for node in model.walk():
-        for name in node.param_names:
-            if node.has_param(name):
-                shape = node.get_param(name).shape
-                values = rng.normal(size=shape, scale=1.2 / numpy.sqrt(shape[-1]))
-                node.set_param(name, node.ops.asarray(values.astype("float32")))
+    for node, name in params(model):
+        shape = node.get_param(name).shape
+        values = rng.normal(size=shape, scale=1.2 / numpy.sqrt(shape[-1]))
+        node.set_param(name, node.ops.asarray(values.astype("float32")))
 
 
 def randomized(model: dict[str, Any] | None = None, **config: Any) -> Language:
@@ -115,13 +97,6 @@ def randomized(model: dict[str, Any] | None = None, **config: Any) -> Language:
     more = output.ops.asarray1f([-3.0, *[0.0] * (3 * C), *[9.0] * C])
     output.set_param("b", output.get_param("b") + more)
     return nlp
-
-
-def assert_same_weights(nlp: Language, other: Language) -> None:
-    nodes = zip(pipe_of(nlp).model.walk(), pipe_of(other).model.walk(), strict=True)
-    for node, other_node in nodes:
-        for name in node.param_names:
-            assert_array_equal(node.get_param(name), other_node.get_param(name))
 
 
 def entities_of(docs: Iterable[Doc]) -> list[list[tuple[str, str]]]:

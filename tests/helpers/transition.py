@@ -16,6 +16,7 @@ from spacy.vocab import Vocab, create_vocab
 from thinc.api import Model
 
 from spacy_multihash import BatchEntityRecognizer
+from tests.helpers.weights import params
 
 # What a recognizer sets.
 SET = [ENT_IOB, ENT_TYPE, ENT_KB_ID, ENT_ID]
@@ -104,11 +105,10 @@ def recognizer(
     if case.unseen is not None:
         model.attrs["unseen_classes"] = {n for n in case.unseen if n < pipe.moves.n_moves}
     rng = numpy.random.default_rng(case.seed)
-    for node in model.walk():
-        for name in node.param_names:
-            shape = node.get_param(name).shape
-            drawn = rng.integers(-4, 5, shape) / 4 if case.exact else rng.normal(size=shape)
-            node.set_param(name, node.ops.asarray((case.scale * drawn).astype("float32")))
+    for node, name in params(model):
+        shape = node.get_param(name).shape
+        drawn = rng.integers(-4, 5, shape) / 4 if case.exact else rng.normal(size=shape)
+        node.set_param(name, node.ops.asarray((case.scale * drawn).astype("float32")))
     for kind_of_action, more in case.favours.items():
         favour(pipe, kind_of_action, more)
     return pipe

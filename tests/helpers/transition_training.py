@@ -19,8 +19,8 @@ from spacy.training import Example
 from thinc.api import Model, to_numpy
 
 from spacy_multihash import BatchEntityRecognizer
-from tests.helpers.gradients import slopes
 from tests.helpers.transition import Case, recognizer
+from tests.helpers.weights import slopes
 
 VOCAB = spacy.blank("en").vocab
 LABELS = ("A", "B", "C")

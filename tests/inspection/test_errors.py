@@ -17,17 +17,15 @@ from spacy_multihash.corpus.spans import Entity
 from spacy_multihash.corpus.texts import write_json_lines
 from spacy_multihash.inspection.errors import Errors, Mistake, errors
 from tests.helpers.recognizers import trained
+from tests.helpers.spacy_pipelines import add_rules
 from tests.helpers.spans import NLP, doc_of, plain
 
 # A pipeline whose entities are known: those of rules.
 
 
 def ruled(**patterns: str) -> Language:
-    nlp = spacy.blank("en")
-    ruler: Any = nlp.add_pipe("entity_ruler")
-    for label, texts in patterns.items():
-        ruler.add_patterns([{"label": label, "pattern": text} for text in texts.split(", ")])
-    return nlp
+    labels = {text: label for label, texts in patterns.items() for text in texts.split(", ")}
+    return add_rules(spacy.blank("en"), labels)
 
 
 def sentence(text: str, **ents: str) -> Doc:
@@ -203,8 +201,7 @@ def test_sure_mistakes_that_training_contradicts_are_suspect(nlp: Language) -> N
 
 
 def test_entities_of_rules_and_unknown_labels_have_no_probability(nlp: Language) -> None:
-    ruler: Any = nlp.add_pipe("entity_ruler", first=True)
-    ruler.add_patterns([{"label": "PER", "pattern": "They"}])
+    add_rules(nlp, {"They": "PER"}, first=True)
     try:
         docs = [doc_of("They like rain .".split(), "2-3 FOOD")]
         spurious, missed = errors(nlp, docs, explained=2).mistakes

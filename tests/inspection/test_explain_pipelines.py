@@ -20,6 +20,8 @@ from tests.helpers import cli
 from tests.helpers.cli import said
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained
+from tests.helpers.sections import ours, spacys
+from tests.helpers.spacy_pipelines import add_rules
 
 TEXT = "Anna met Bob in Rome ."
 
@@ -149,18 +151,8 @@ def classifier(
     return nlp
 
 
-OURS = {
-    "@architectures": "spacy-multihash.TextCatHashEmbed.v1",
-    "width": 8,
-    "rows": 100,
-    "train_importance": False,
-}
-BOW = {
-    "@architectures": "spacy.TextCatBOW.v3",
-    "ngram_size": 1,
-    "no_output_layer": False,
-    "length": 4096,
-}
+OURS = ours("TextCatHashEmbed", width=8, rows=100, train_importance=False)
+BOW = spacys("TextCatBOW.v3", ngram_size=1, no_output_layer=False, length=4096)
 
 
 @pytest.mark.parametrize("model", [OURS, BOW], ids=["ours", "spacy"])
@@ -210,8 +202,7 @@ def test_features_beyond_attributes_are_explained() -> None:
 
 
 def test_entities_of_rules_in_front_are_not_explained(nlp: Language) -> None:
-    ruler: Any = nlp.add_pipe("entity_ruler", before="batch_ner")
-    ruler.add_patterns([{"label": "FOOD", "pattern": "Rome"}])
+    add_rules(nlp, {"Rome": "FOOD"}, before="batch_ner")
     assert [each.text for each in explain(nlp, TEXT).explanations] == ["Anna", "Bob"]
     (rome,) = explain(nlp, TEXT, spans=["Rome=GPE"]).explanations
     assert rome.probability < 1e-15  # the rule's entity is in its place

@@ -16,7 +16,7 @@ from spacy.tokens import Doc, Span
 from spacy_multihash.inspection.show import Shown, ShownEntity, show
 from tests.helpers import cli
 from tests.helpers.cli import said
-from tests.helpers.spacy_pipelines import CNN, build, ner
+from tests.helpers.spacy_pipelines import CNN, add_rules, build, ner
 from tests.helpers.tagger_ner import examples_of, fit, randomize, tagger, trained
 
 TEXT = "Anna met Bob in New York ."
@@ -84,8 +84,7 @@ def test_other_recognizers_have_none(folder: Path) -> None:
 
 
 def test_entities_of_rules_before_a_recognizer_have_none(nlp: Language) -> None:
-    ruler: Any = nlp.add_pipe("entity_ruler", before=nlp.pipe_names[-1])
-    ruler.add_patterns([{"label": "PER", "pattern": "Bob"}, {"label": "MET", "pattern": "met"}])
+    add_rules(nlp, {"Bob": "PER", "met": "MET"}, before=nlp.pipe_names[-1])
     for threshold in (None, 1):
         entities = show(nlp, TEXT, threshold=threshold).entities
         given = {(e.text, e.label) for e in entities if e.probability is None}
@@ -178,9 +177,8 @@ def test_text_is_read_from_elsewhere(way: str, folder: Path, tmp_path: Path) -> 
     ],
 )
 def test_what_is_no_pipeline_or_text_is_explained(
-    args: list[str], message: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    args: list[str], message: str, folder: Path, here: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("model").symlink_to(folder / "tagger_ner")
     shutil.copytree(folder / "ner", "training/model-best")
     Path("text.txt").write_text("Anna met Bob .")
@@ -195,8 +193,7 @@ def test_what_is_no_pipeline_or_text_is_explained(
 def test_a_pipeline_that_finds_nothing_says_so() -> None:
     nlp = spacy.blank("en")
     assert "It has: none; disabled: none" in str(show(nlp, TEXT))
-    ruler: Any = nlp.add_pipe("entity_ruler")
-    ruler.add_patterns([{"label": "X", "pattern": "nowhere"}])
+    add_rules(nlp, {"nowhere": "X"})
     assert "No entities were predicted" in str(show(nlp, TEXT))
     nlp.disable_pipe("entity_ruler")
     assert "disabled: entity_ruler" in str(show(nlp, TEXT))

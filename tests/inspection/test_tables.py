@@ -35,6 +35,7 @@ from tests.helpers.corpora import (
     small_config,
     write_corpus,
 )
+from tests.helpers.features import KEYS
 from tests.helpers.pipelines import (
     add_embedding,
     ngrams_by_loop,
@@ -42,7 +43,6 @@ from tests.helpers.pipelines import (
     two_textcats,
     weighted_pipeline,
 )
-from tests.helpers.rows import KEYS
 
 SPACY = {**HASH, "@architectures": "spacy.MultiHashEmbed.v2"}
 # Rows of a few values in a small table: many of them collide.
@@ -55,12 +55,6 @@ def make_pipeline(folder: Path, embed: dict[str, Any], **callback: Any) -> Langu
     corpus = write_corpus(folder / "corpus.spacy", make_docs())
     nlp = build(small_config(corpus, embed, **callback))
     nlp.initialize()
-    return nlp
-
-
-def hashed(**settings: Any) -> Language:
-    nlp = spacy.blank("en")
-    add_embedding(nlp, "tok2vec", {**HASH, "width": 16, **settings})
     return nlp
 
 
@@ -140,7 +134,8 @@ def test_indistinguishable_values_have_the_rows_of_another(rows: list[list[int]]
 
 @pytest.mark.parametrize("num_hashes", [1, 3, 5])
 def test_use_of_a_table_is_that_of_a_plain_loop(num_hashes: int) -> None:
-    nlp = hashed(num_hashes=num_hashes, rows=[20, 20])
+    nlp = spacy.blank("en")
+    add_embedding(nlp, "tok2vec", {**HASH, "width": 16, "rows": [20, 20], "num_hashes": num_hashes})
     norm = inspect_tables(nlp, make_docs()).inspected[0]
     assert inspect_tables(nlp, DocBin(docs=make_docs())).inspected[0] == norm
     with pytest.raises(ValueError, match="Expected a path or Docs"):
@@ -204,11 +199,8 @@ def test_command_reads_shards_and_writes_a_page(tmp_path: Path) -> None:
         (["model", "--data", "blank.spacy"], "The corpus has no tokens to inspect"),
     ],
 )
-def test_bad_input_is_one_clear_error(
-    args: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_pipeline(tmp_path, HASH).to_disk("model")
+def test_bad_input_is_one_clear_error(args: list[str], message: str, here: Path) -> None:
+    make_pipeline(here, HASH).to_disk("model")
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.to_disk("plain")

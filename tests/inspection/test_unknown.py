@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from spacy.attrs import LOWER, NORM, ORTH, SHAPE
 from spacy.language import Language
 from spacy.tokens import Doc, Token
-from thinc.api import Model, fix_random_seed
+from thinc.api import Model
 
 from spacy_multihash import count_symbols, make_tables, set_tables
 from spacy_multihash.embed.architectures import build_multi_embed_v1, build_multi_hash_embed_v1
@@ -161,16 +161,11 @@ def _place() -> Iterator[None]:
     Token.remove_extension("place")
 
 
-def build_with_features() -> Model:
-    fix_random_seed(0)
-    return build_multi_hash_embed_v1(8, FEATURES, [97] * 5, False, num_hashes=2)
-
-
 @pytest.mark.usefixtures("_place")
 @pytest.mark.parametrize("repeats", [1, 10])  # few tokens, and more, of which some are equal
 def test_features_beyond_attributes_are_unknown_one_by_one(nlp: Language, repeats: int) -> None:
     doc = Doc(nlp.vocab, words=WORDS * repeats)
-    model = build_with_features()
+    model = build_multi_hash_embed_v1(8, FEATURES, [97] * 5, False, num_hashes=2)
     model.initialize(X=[doc])
     assert features_of(model, nlp.vocab) == {**{n: n for n in FEATURES[:-1]}, "SHAPE": SHAPE}
     known = embed(model, doc)

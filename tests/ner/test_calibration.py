@@ -4,7 +4,6 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
@@ -31,6 +30,7 @@ from spacy_multihash.ner.calibration import (
 from tests.helpers import worker_pipes  # noqa: F401 (it registers components)
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
+from tests.helpers.spacy_pipelines import add_rules
 
 ENTITIES = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50)
 
@@ -126,8 +126,7 @@ def test_docs_that_a_component_made_are_judged_and_those_that_it_fails_at_are_le
 def test_entities_that_other_components_set_do_not_count() -> None:
     nlp = trained("batch_ner")
     before = judge_entities(nlp, "batch_ner", examples_of(nlp))
-    ruler: Any = nlp.add_pipe("entity_ruler", first=True)
-    ruler.add_patterns([{"label": "PER", "pattern": "Bob"}])
+    add_rules(nlp, {"Bob": "PER"}, first=True)
     judged = judge_entities(nlp, "batch_ner", examples_of(nlp))
     set_by_ruler = sum(doc.text.count("Bob") for doc in make_docs())
     assert len(judged.right) == len(before.right) - set_by_ruler < len(before.right)

@@ -25,6 +25,7 @@ from spacy_multihash.ner.entities import (
 )
 from tests.helpers.corpora import make_docs
 from tests.helpers.recognizers import CONFIGS, trained
+from tests.helpers.sections import listener
 
 LABELS = ["GPE", "PER"]
 VOCAB = Vocab()
@@ -86,8 +87,7 @@ def listening() -> Language:
     nlp = spacy.blank("en")
     nlp.add_pipe("tok2vec", "unheard")
     nlp.add_pipe("tok2vec")
-    listener = {"@architectures": "spacy.Tok2VecListener.v1", "width": 96, "upstream": "tok2vec"}
-    nlp.add_pipe("batch_ner", config={"model": {"hidden_width": 8, "tok2vec": listener}})
+    nlp.add_pipe("batch_ner", config={"model": {"hidden_width": 8, "tok2vec": listener(96)}})
     examples = [Example(nlp.make_doc(" ".join(t.text for t in d)), d) for d in make_docs()]
     sgd = nlp.initialize(lambda: examples)
     for _ in range(20):

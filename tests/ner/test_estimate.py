@@ -30,6 +30,7 @@ from spacy_multihash.ner.estimate import (
 )
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
+from tests.helpers.spacy_pipelines import add_rules
 
 TEXTS = ["Anna met Bob in Rome .", "Oslo likes rain", "They met", "", "Anna left New York . Bob ?"]
 
@@ -172,8 +173,7 @@ def test_a_small_dev_corpus_tells_little(nlp: Language) -> None:
 
 
 def test_entities_of_other_components_do_not_count(nlp: Language) -> None:
-    ruler: Any = nlp.add_pipe("entity_ruler", before=nlp.pipe_names[-1])
-    ruler.add_patterns([{"label": "GPE", "pattern": "rain"}])
+    add_rules(nlp, {"rain": "GPE"}, before=nlp.pipe_names[-1])
     found = estimate(nlp, ["It will rain"])
     assert "1 predicted entities have no probability" in str(found)
     assert found.overall.predicted == len(nlp("It will rain").ents) - 1

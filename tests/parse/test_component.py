@@ -30,6 +30,8 @@ from tests.helpers.parsers import (
     problems,
     tokens_of,
 )
+from tests.helpers.sections import listener, spacys
+from tests.helpers.weights import params, randomize
 
 COMPILED = [name for name in available_kernels() if name != NONE]
 compiled = pytest.mark.skipif(not COMPILED, reason="there are no compiled kernels")
@@ -112,12 +114,9 @@ def test_parse_does_not_depend_on_batches_and_threads() -> None:
 
 def others(parser: Any) -> dict[tuple[int, str], numpy.ndarray]:
     """Draw other weights, as `use_params` takes them."""
-    rng = numpy.random.default_rng(1)
-    return {
-        (node.id, name): rng.normal(size=node.get_param(name).shape).astype("float32")
-        for node in parser.model.walk()
-        for name in node.param_names
-    }
+    drawn = params(randomize(parser.model.copy(), scale=1.0))
+    nodes = zip(params(parser.model), drawn, strict=True)
+    return {(node.id, name): other.get_param(name) for (node, name), (other, _) in nodes}
 
 
 @compiled
@@ -212,8 +211,7 @@ def test_weights_of_other_actions_are_refused() -> None:
 
 
 def test_factory_refuses_a_model_that_is_no_parser() -> None:
-    model: dict[str, Any] = {"@architectures": "spacy.Tagger.v2", "nO": None}
-    model["tok2vec"] = {"@architectures": "spacy.Tok2VecListener.v1", "width": 8}
+    model = spacys("Tagger.v2", nO=None, tok2vec=listener(8))
     with pytest.raises(ValueError, match="must be of the architecture"):
         spacy.blank("xx").add_pipe("batch_parser", config={"model": model})
 

@@ -11,7 +11,7 @@ import numpy
 import pytest
 import spacy
 import srsly
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_array_equal, assert_equal
 from spacy.language import Language
 from spacy.strings import StringStore, get_string_id
 from spacy.tokens import Doc, Span
@@ -28,6 +28,7 @@ from spacy_multihash.pipelines.compress import (
 )
 from tests.data.make_pipelines import PREDICTIONS
 from tests.helpers.corpora import make_docs, write_corpus
+from tests.helpers.sections import tok2vec
 from tests.helpers.several_vectors import (
     floret_of,
     meta_embed,
@@ -68,20 +69,14 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in files)
 
 
-def with_vectors(nlp: Language, kind: str) -> Language:
-    if kind != "none":
-        make = vectors_of if kind == "words" else lambda nlp, _, width: floret_of(nlp, width)
-        nlp.vocab.vectors = make(nlp, WORDS, 6)
-    return nlp
-
-
 @cache
 def saved(kind: str, recognizer: str) -> tuple[Config, bytes]:
     """A trained pipeline with listeners, and a recognizer with an embedding of its own."""
     embed = {**EMBED, "include_static_vectors": kind != "none"}
-    tok2vec = {"@architectures": "spacy.Tok2Vec.v2", "embed": embed, "encode": ENCODE}
-    components = with_listener(ner={**ner(tok2vec), "factory": recognizer})
-    nlp = with_vectors(spacy.blank("en"), kind)
+    components = with_listener(ner={**ner(tok2vec(embed, ENCODE)), "factory": recognizer})
+    nlp = spacy.blank("en")
+    if kind != "none":
+        nlp.vocab.vectors = vectors_of(nlp, WORDS, 6) if kind == "words" else floret_of(nlp, 6)
     for name, config in components.items():
         config = dict(config)
         nlp.add_pipe(config.pop("factory"), name, config=config)
@@ -101,21 +96,17 @@ def test_pipelines_of_all_embeddings_predict_nearly_the_same(kind: str, tmp_path
     docs = srsly.read_json(SAVED / kind / PREDICTIONS)["docs"]
     texts = [doc["text"] for doc in docs if doc["text"]]
     same = small(nlp, tmp_path / "whole", WHOLE)
-    for one, other in zip(all_weights(nlp), all_weights(same), strict=True):
-        assert_array_equal(one, other)
+    assert_equal(all_weights(same), all_weights(nlp))
     found = small(nlp, tmp_path / "small")
     for one, other in zip(all_weights(nlp), all_weights(found), strict=True):
         assert other.dtype == "float32"
         numpy.testing.assert_allclose(other, one, atol=numpy.abs(one).max(initial=0) / 200)
     for one, two, three in zip(*(n.pipe(texts) for n in (nlp, same, found)), strict=True):
-        assert describe(two) == describe(one)
+        of_one, of_two = ([(e.text, e.label_) for e in doc.ents] for doc in (one, two))
+        assert (of_two, two.cats) == (of_one, one.cats)
         assert [e.text for e in three.ents] == [e.text for e in one.ents]
         assert three.cats == pytest.approx(one.cats, abs=0.05)
     assert size(tmp_path / "small") < size(tmp_path / "whole")
-
-
-def describe(doc: Doc) -> Any:
-    return [(e.text, e.label_) for e in doc.ents], doc.cats
 
 
 @pytest.mark.parametrize(
@@ -165,8 +156,7 @@ def test_components_are_trained_on_and_saved(tmp_path: Path) -> None:
     found.to_disk(tmp_path / "trained", exclude=["vocab"])  # beside vectors that are small
     again = spacy.load(tmp_path / "trained")
     assert predictions(again) == predictions(found)
-    for one, other in zip(all_weights(found), all_weights(again), strict=True):
-        assert_array_equal(one, other)
+    assert_equal(all_weights(again), all_weights(found))
     files = size(tmp_path / "small")
     assert size(tmp_path / "trained") > 1.2 * files
     small(again, tmp_path / "smaller", Precisions("int8", "int8", "int8"))
@@ -207,8 +197,7 @@ def test_compressed_pipeline_is_compressed_again(first: Precisions, tmp_path: Pa
     last = small(again, tmp_path / "last", Precisions("int8", "int8", "int8"))
     assert last.pipe_names == again.pipe_names
     assert_array_equal(last.vocab["Rome"].vector, again.vocab["Rome"].vector)
-    for one, other in zip(all_weights(again), all_weights(last), strict=True):
-        assert_array_equal(one, other)
+    assert_equal(all_weights(last), all_weights(again))
 
 
 def test_components_are_sourced_in_code_and_in_configs(tmp_path: Path) -> None:

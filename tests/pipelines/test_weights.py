@@ -3,7 +3,7 @@ from typing import Any
 import numpy
 import pytest
 import spacy
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from spacy.ml.models.tok2vec import (
     MaxoutWindowEncoder,
     MishWindowEncoder,
@@ -25,7 +25,8 @@ from spacy_multihash import (
     encoder_to_spacy,
 )
 from spacy_multihash.embed.architectures import build_meta_vectors_v1
-from tests.helpers.maxout import random_vectors
+from tests.helpers.arrays import assert_all_close, random_vectors
+from tests.helpers.weights import params, weights_of
 
 VOCAB = spacy.blank("en").vocab
 TEXTS = ["Anna met Anna in Rome .", "", "The shares of Xerox Corp. rose 12 % in 1998 ."]
@@ -39,16 +40,7 @@ def docs() -> list[Doc]:
 
 
 def assert_equal_predictions(one: Model, other: Model, docs: list[Doc]) -> None:
-    for vectors, others in zip(one.predict(docs), other.predict(docs), strict=True):
-        assert_allclose(vectors, others, atol=1e-5)
-
-
-def assert_same_layer(one: Model, other: Model, docs: list[Doc]) -> None:
-    assert_equal_predictions(one, other, docs)
-    for node, other_node in zip(one.walk(), other.walk(), strict=True):
-        assert node.name == other_node.name
-        for name in other_node.param_names:
-            assert_array_equal(node.get_param(name), other_node.get_param(name))
+    assert_all_close(one.predict(docs), other.predict(docs), atol=1e-5)
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -60,11 +52,13 @@ def test_weights_give_the_same_predictions_both_ways_and_are_copies(
     if not at_once:
         initialized(theirs, docs), initialized(ours, docs)
     assert_equal_predictions(ours, theirs, docs)
-    assert_same_layer(embed_to_spacy(ours), theirs, docs)
+    back = embed_to_spacy(ours)
+    assert_equal_predictions(back, theirs, docs)
+    assert [node.name for node in back.walk()] == [node.name for node in theirs.walk()]
+    assert_equal(weights_of(back), weights_of(theirs))
     before = theirs.to_bytes()
-    for node in embed_from_spacy(theirs).walk():
-        for name in node.param_names:
-            numpy.asarray(node.get_param(name)).fill(0)
+    for node, name in params(embed_from_spacy(theirs)):
+        numpy.asarray(node.get_param(name)).fill(0)
     assert theirs.to_bytes() == before
 
 

@@ -25,6 +25,7 @@ from tests.helpers.cluster import wait_until
 from tests.helpers.paths import ROOT
 from tests.helpers.pipelines import TEXTCAT, textcat_pipeline
 from tests.helpers.recognizers import wrong_docs
+from tests.helpers.spacy_pipelines import add_rules
 from tests.helpers.tagger_ner import TEXTS, trained
 
 CODE = ROOT / "tests" / "helpers" / "worker_pipes.py"
@@ -130,10 +131,7 @@ def test_lines_have_entities_with_probabilities_and_keep_the_rest(
 
 
 def test_lines_have_labels_of_texts_and_entities_without_probabilities(tmp_path: Path) -> None:
-    nlp = textcat_pipeline(TEXTCAT)
-    ruler: Any = nlp.add_pipe("entity_ruler")
-    ruler.add_patterns([{"label": "GPE", "pattern": "Rome"}])
-    nlp.to_disk(tmp_path / "model")
+    add_rules(textcat_pipeline(TEXTCAT), {"Rome": "GPE"}).to_disk(tmp_path / "model")
     (tmp_path / "one.txt").write_text("To Rome\n\n")
     apply(tmp_path / "model", tmp_path / "one.txt", tmp_path / "out", format="jsonl")
     first, empty = lines_of(tmp_path / "out" / "one.jsonl")
@@ -167,13 +165,6 @@ def test_two_workers_write_the_same_bytes(
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-def wait_for_file(output: Path) -> None:
-    def is_there() -> bool:
-        return any(".spacy-multihash" not in str(path) for path in output.rglob("*.spacy"))
-
-    wait_until(is_there, every=0.02)
-
-
 @pytest.mark.parametrize("format", ["spacy", "jsonl"])
 def test_calibrated_pipeline_expects_scores_and_writes_nothing_else(
     format: Any, shards: Path, tmp_path: Path
@@ -204,7 +195,10 @@ def test_killed_command_leaves_whole_files_and_is_resumed(
     options = ["--code", CODE, "--workers", 2]
     command = [sys.executable, "-m", "spacy", "multihash", "apply", *map(str, args + options)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    wait_for_file(tmp_path / "two")
+    written = (tmp_path / "two").rglob
+    wait_until(
+        lambda: any(".spacy-multihash" not in str(p) for p in written("*.spacy")), every=0.02
+    )
     workers = psutil.Process(process.pid).children(recursive=True)
     assert len(workers) >= 2
     process.kill()

@@ -39,15 +39,14 @@ PCA: dict[str, Any] = {"width": 3, "drop_top": 1}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     """Write a table in several kinds of files, and go there."""
     X = random_vectors()
-    write_pipeline(tmp_path / "in", X)
-    write_lines(tmp_path / "in.txt", X)
-    write_floret(tmp_path / "floret", X)
-    (tmp_path / "words.txt").write_text("\n".join(WORDS), "utf8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    write_pipeline(here / "in", X)
+    write_lines(here / "in.txt", X)
+    write_floret(here / "floret", X)
+    (here / "words.txt").write_text("\n".join(WORDS), "utf8")
+    return here
 
 
 def align(source: str, target: str, output: str, **settings: Any) -> WrittenVectors:

@@ -1,4 +1,4 @@
-"""Text classifiers: the model against a loop, and in whole pipelines."""
+"""Text classifiers: n-grams, the model against a loop, and whole pipelines."""
 
 import pickle
 from collections.abc import Callable
@@ -15,15 +15,19 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.util import load_model_from_config
+from spacy.vocab import Vocab
 from thinc.api import Config, Model, Ops, fix_random_seed, to_numpy
 
 from spacy_multihash.common.nodes import find_nodes
+from spacy_multihash.compute.ops import operations
 from spacy_multihash.layers import default_seeds, importance_seed
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
-from tests.helpers.gradients import check_param_gradients
-from tests.helpers.maxout import randomize
+from spacy_multihash.textcat.ngrams import extract_ngrams
+from tests.helpers.fake_docs import FakeDoc
+from tests.helpers.features import reference_rows
 from tests.helpers.paths import ROOT
-from tests.helpers.rows import reference_rows
+from tests.helpers.sections import ours
+from tests.helpers.weights import check_param_gradients, randomize
 
 CORPUS = {
     "SPORT": [
@@ -56,8 +60,7 @@ APPENDED: dict[str, Any] = {**SMALL, "append_importance": True, "attr": "NORM"}
 
 
 def architecture(exclusive: bool, **settings: Any) -> dict[str, Any]:
-    name = "spacy-multihash.TextCatHashEmbed.v1"
-    return {"@architectures": name, "exclusive_classes": exclusive, **settings}
+    return ours("TextCatHashEmbed", exclusive_classes=exclusive, **settings)
 
 
 def blank(model: dict[str, Any], component: str = "textcat") -> Language:
@@ -91,12 +94,9 @@ def trained(
     return nlp
 
 
-def model_of(nlp: Language) -> Model:
-    return nlp.get_pipe("textcat").model  # type: ignore[attr-defined]
-
-
 def probabilities_of(nlp: Language) -> numpy.ndarray:
-    return to_numpy(model_of(nlp).predict([nlp.make_doc(text) for text in TEXTS]))
+    textcat: Any = nlp.get_pipe("textcat")
+    return to_numpy(textcat.model.predict([nlp.make_doc(text) for text in TEXTS]))
 
 
 def best(cats: dict[str, float]) -> str:
@@ -277,3 +277,31 @@ def test_spacy_train_learns_several_labels_at_once_by_the_config_for_them(tmp_pa
     texts = [text for text in TEXTS if text]  # spaCy's TextCatBOW raises IndexError for no token
     sums = [sum(doc.cats.values()) for doc in nlp.pipe(texts)]
     assert any(abs(total - 1) > 0.1 for total in sums)
+
+
+# From docs to n-grams
+
+
+LOWER, SHAPE = 66, 67
+
+
+def extract(*orders: int, attr: int = LOWER) -> Model:
+    return extract_ngrams(attr, orders, attr_name="LOWER")
+
+
+def test_extract_ngrams_of_the_attribute_with_lengths(ops: Ops) -> None:
+    docs = [FakeDoc({SHAPE: ids}) for ids in ([7, 8, 9], [], [7])]
+    ngrams = extract(1, 2, attr=SHAPE).predict(docs)
+    ids = numpy.array([7, 8, 9], "uint64")
+    hashed, _ = operations(ids).hash_ngrams(ids, numpy.array([3], "int32"), [1, 2])
+    assert to_numpy(ngrams.dataXd).tolist() == [*hashed.tolist(), 7]
+    assert to_numpy(ngrams.lengths).tolist() == [5, 0, 1]
+    assert ngrams.dataXd.dtype == "uint64"
+    assert ngrams.lengths.dtype == "int32"
+
+
+def test_spans_have_the_ngrams_of_their_tokens() -> None:
+    doc = Doc(Vocab(), words=["one", "apple", "two", "apple"])
+    of_span, of_doc = (extract(1, 2).predict([each]) for each in (doc[1:4], doc[1:4].as_doc()))
+    assert of_span.lengths.tolist() == of_doc.lengths.tolist() == [5]
+    assert of_span.dataXd.tolist() == of_doc.dataXd.tolist()

@@ -27,6 +27,7 @@ from spacy_multihash.training.scores import (
 )
 from spacy_multihash.training.texts import TextMistake, score_texts, text_mistakes
 from tests.helpers.corpora import make_docs
+from tests.helpers.spacy_pipelines import add_rules
 
 KNOWN = KnownEntities({("Anna", "")})
 
@@ -104,10 +105,7 @@ def test_comparison_says_who_wins(ours: int, said: str) -> None:
 
 
 def test_scores_of_entities_are_those_of_spacy() -> None:
-    nlp = spacy.blank("en")
-    ruler = nlp.add_pipe("entity_ruler")
-    patterns = {"Anna": "PER", "Rome": "PER", "Oslo": "GPE"}
-    ruler.add_patterns([{"label": v, "pattern": k} for k, v in patterns.items()])  # type: ignore[attr-defined]
+    nlp = add_rules(spacy.blank("en"), {"Anna": "PER", "Rome": "PER", "Oslo": "GPE"})
     docs = make_docs()
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     predict(nlp, examples)
@@ -169,15 +167,10 @@ def test_mistakes_of_texts_are_wrong_labels_the_most_confident_first() -> None:
     ]
 
 
-def counts_of(seen: tuple[int, int, int], unseen: tuple[int, int, int]) -> numpy.ndarray:
-    """Counts of twelve equal units."""
-    return numpy.array([[unseen, seen]] * 12)
-
-
 def test_expected_scores_are_those_of_a_test_set_with_that_share_of_seen_entities() -> None:
     seen, unseen = (9, 1, 1), (2, 3, 3)  # 10 and 5 entities of gold
     distant = numpy.array([[1, 4]] * 10)
-    scores, interval = expected_scores(counts_of(seen, unseen), distant)
+    scores, interval = expected_scores(numpy.array([[unseen, seen]] * 12), distant)  # equal units
     # As many of both as if a quarter was seen: seen ones count 0.375 times, unseen ones 2.25 times.
     right, spurious, missed = (0.375 * a + 2.25 * b for a, b in zip(seen, unseen, strict=True))
     assert scores.entities == 12 * 15
@@ -188,8 +181,7 @@ def test_expected_scores_are_those_of_a_test_set_with_that_share_of_seen_entitie
 
 
 def test_regions_are_units_if_there_are_enough() -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("entity_ruler").add_patterns([{"label": "PER", "pattern": "Anna"}])  # type: ignore[attr-defined]
+    nlp = add_rules(spacy.blank("en"), {"Anna": "PER"})
     docs = make_docs(3)
     examples = [Example(nlp.make_doc(doc.text), doc) for doc in docs]
     known, repeats = known_entities(docs[:2]), find_repeats(docs)

@@ -112,12 +112,11 @@ def make_vectors(folder: Path) -> Path:
 
 
 @pytest.fixture
-def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def corpora(here: Path) -> Path:
     """Write corpora with entities, and go there."""
-    write_corpus(tmp_path / "train.spacy", make_docs(3))
-    write_corpus(tmp_path / "dev.spacy", make_docs())
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    write_corpus(here / "train.spacy", make_docs(3))
+    write_corpus(here / "dev.spacy", make_docs())
+    return here
 
 
 @pytest.mark.parametrize(

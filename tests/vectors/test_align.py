@@ -7,14 +7,10 @@ from spacy_multihash.vectors.align import alike_vectors, pair_vectors, procruste
 from tests.helpers.vectors import WORDS, make_table, random_vectors
 
 
-def rotation(width: int = 8) -> numpy.ndarray:
-    rng = numpy.random.default_rng(7)
-    return numpy.linalg.qr(rng.normal(size=(width, width)))[0]
-
-
 def test_procrustes_finds_a_rotation_and_a_shift() -> None:
     X = random_vectors()
-    Y = (X - 5) @ rotation() + numpy.arange(8)
+    rotation = numpy.linalg.qr(numpy.random.default_rng(7).normal(size=(8, 8)))[0]
+    Y = (X - 5) @ rotation + numpy.arange(8)
     one = procrustes(Y, X)
     numpy.testing.assert_allclose(one(Y.astype("float32")), X, atol=1e-3)
     matrix = one.matrix

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from thinc.api import fix_random_seed, set_dropout_rate
 
 from spacy_multihash.vectors.meta_vectors import MetaVectors, TableRows, weight, weight_backward
-from tests.helpers.gradients import slopes
+from tests.helpers.weights import slopes
 
 MODES = ("concat", "mme")
 

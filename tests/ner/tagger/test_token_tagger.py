@@ -5,41 +5,28 @@ from typing import Any
 import numpy
 import pytest
 from numpy.testing import assert_allclose
+from spacy.attrs import ORTH
 from spacy.ml.models.tok2vec import build_Tok2Vec_model
 from thinc.api import Linear, Model, Ops, chain, set_dropout_rate, to_numpy, with_array
 
 from spacy_multihash.common.types import DocLike
 from spacy_multihash.layers import IteratedDilatedEncoder, MaxoutWindowEncoder, token_tagger
-from tests.helpers.dilated import reference_passes, weights_of
-from tests.helpers.gradients import check_param_gradients
-from tests.helpers.maxout import randomize
+from tests.helpers.encoders import numbered_weights, reference_passes
+from tests.helpers.fake_docs import FakeDoc
+from tests.helpers.weights import check_param_gradients, randomize
 
 SYMBOLS, WIDTH, TAGS, REPEATS = 6, 4, 5, 3
 LENGTHS = [3, 0, 1, 7]
 
 
-class Numbers:
-    """A doc of numbered symbols; 0 is unknown."""
-
-    vocab = None
-
-    def __init__(self, ids: numpy.ndarray) -> None:
-        self.ids = ids
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def to_array(self, attrs: Any, /) -> numpy.ndarray:
-        return self.ids.astype("uint64")
-
-
 def make_docs(lengths: list[int], seed: int = 0) -> list[DocLike]:
+    """Make docs of numbered symbols."""
     rng = numpy.random.default_rng(seed)
-    return [Numbers(rng.integers(1, SYMBOLS, length)) for length in lengths]
+    return [FakeDoc({ORTH: rng.integers(1, SYMBOLS, length)}) for length in lengths]
 
 
 def symbols_of(docs: list[DocLike]) -> list[list[int]]:
-    return [doc.to_array(0).tolist() for doc in docs]
+    return [doc.to_array(ORTH).tolist() for doc in docs]
 
 
 def embed_symbols() -> Model:
@@ -105,7 +92,8 @@ def test_training_scores_the_tokens_after_every_pass(ops: Ops) -> None:
     encode = model.get_ref("tok2vec").get_ref("encode")
     E = to_numpy(model.get_ref("tok2vec").get_ref("embed").get_param("E"))
     passes = [
-        reference_passes(encode, weights_of(encode), E[symbols]) for symbols in symbols_of(docs)
+        reference_passes(encode, numbered_weights(encode), E[symbols])
+        for symbols in symbols_of(docs)
     ]
     for number in range(REPEATS):
         vectors = numpy.concatenate([each[number] for each in passes])

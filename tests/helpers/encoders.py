@@ -1,4 +1,4 @@
-"""A plain reference of dilated convolutions, in float64, a token at a time."""
+"""Plain references of the encoders, in float64: an output and a token at a time."""
 
 import numpy
 from thinc.api import Model, to_numpy
@@ -6,7 +6,33 @@ from thinc.api import Model, to_numpy
 Weights = dict[tuple[int, str], numpy.ndarray]
 
 
-def weights_of(model: Model) -> Weights:
+def reference_maxout_norm(model: Model, X: numpy.ndarray) -> numpy.ndarray:
+    """Maxout and layer normalization, row by row and output by output."""
+    W, b, G, beta = (
+        to_numpy(model.get_param(name)).astype("float64") for name in ("W", "b", "G", "beta")
+    )
+    Y = numpy.zeros((len(X), W.shape[0]))
+    for i, x in enumerate(X):
+        for o in range(W.shape[0]):
+            Y[i, o] = max(float(W[o, p] @ x + b[o, p]) for p in range(W.shape[1]))
+        Y[i] = (Y[i] - Y[i].mean()) / numpy.sqrt(Y[i].var() + 1e-8)
+    return Y * G + beta
+
+
+def reference_encoder(model: Model, X: numpy.ndarray) -> numpy.ndarray:
+    """One doc through a MaxoutWindowEncoder, with all the padding that spaCy puts around it."""
+    w = model.attrs["window_size"].value
+    pad = numpy.zeros((w * len(model.layers), X.shape[1]))
+    rows = numpy.concatenate([pad, X, pad])
+    for layer in model.layers:
+        outside = numpy.zeros((w, X.shape[1]))
+        around = numpy.concatenate([outside, rows, outside])
+        windows = [around[i : i + 2 * w + 1].ravel() for i in range(len(rows))]
+        rows = rows + reference_maxout_norm(layer, numpy.asarray(windows))
+    return rows[len(pad) : len(pad) + len(X)]
+
+
+def numbered_weights(model: Model) -> Weights:
     """All parameters in float64, by the number of the layer, and their name."""
     return {
         (i, name): to_numpy(layer.get_param(name)).astype("float64")
