@@ -7,14 +7,12 @@ from typing import Any, Optional, TypeVar
 import numpy
 from hypothesis import strategies as st
 from spacy.attrs import SENT_START
-from spacy.ml.models.parser import build_tb_parser_model
 from spacy.pipeline import DependencyParser
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
-from thinc.api import Model
 
 from spacy_multihash import BatchDependencyParser
-from tests.helpers.transition import new_vocab, vectors
+from tests.helpers.transition import build_model, new_vocab
 from tests.helpers.weights import randomize
 
 WORDS = ["Anna", "met", "Bob", "in", "New", "York", "and", "left", ".", " ", "\n\n", "soon"]
@@ -52,14 +50,7 @@ class Case:
 def make_parser(kind: type[Component], case: Case, vocab: Vocab) -> Component:
     labels = [*case.labels, *(["subtok"] if case.learn_tokens else [])]
     kinds = {SHIFT: [""], REDUCE: [""], LEFT: labels, RIGHT: labels, BREAK: ["ROOT"]}
-    model: Model = build_tb_parser_model(
-        vectors(by_word=True),
-        "parser",
-        extra_state_tokens=case.extra_state_tokens,
-        hidden_width=case.hidden_width,
-        maxout_pieces=case.maxout_pieces,
-        use_upper=case.use_upper,
-    )
+    model = build_model("parser", case, by_word=True)
     parser: Any = kind(vocab, model, "parser", learn_tokens=case.learn_tokens)
     parser.moves.initialize_actions(
         {k: {label: 9 - k for label in of} for k, of in kinds.items() if k not in case.missing}

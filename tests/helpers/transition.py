@@ -81,19 +81,19 @@ def vectors(by_word: bool) -> Model:
     return Model("vectors", forward, dims={"nO": WIDTH}, params={"E": E})
 
 
+def build_model(kind: str, case: Any, *, by_word: bool) -> Model:
+    """Build the model of a ner or a parser, of the sizes of a case."""
+    sizes = ("extra_state_tokens", "hidden_width", "maxout_pieces", "use_upper")
+    settings = {name: getattr(case, name) for name in sizes}
+    return build_tb_parser_model(vectors(by_word), kind, **settings)
+
+
 def recognizer(
     kind: type[Component], case: Case, vocab: Vocab | None = None, **settings: Any
 ) -> Component:
     """Build a recognizer, the same of either class."""
     vocab = new_vocab() if vocab is None else vocab
-    model = build_tb_parser_model(
-        vectors(case.by_word),
-        "ner",
-        extra_state_tokens=case.extra_state_tokens,
-        hidden_width=case.hidden_width,
-        maxout_pieces=case.maxout_pieces,
-        use_upper=case.use_upper,
-    )
+    model = build_model("ner", case, by_word=case.by_word)
     settings = {"update_with_oracle_cut_size": case.cut_size, **settings}
     pipe = kind(vocab, model, "ner", incorrect_spans_key=case.wrong_key, **settings)
     actions = pipe.moves.get_actions(entity_types=case.labels)
