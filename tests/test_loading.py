@@ -1,6 +1,5 @@
 """Settings that decide which row a token meets cannot be changed silently by loading weights."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,9 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from thinc.api import Config, Model
 
-from spacy_multihash import (
-    Table,
-    Tables,
-    build_multi_embed_v1,
-    build_multi_hash_embed_v1,
-    set_tables,
-)
+from spacy_multihash import build_multi_embed_v1, build_multi_hash_embed_v1, set_tables
 from spacy_multihash.layers import hash_rows
+from spacy_multihash.tables.set_tables import count_tables
 from tests.helpers.pipelines import add_embedding
 from tests.helpers.sections import ours
 
@@ -42,20 +36,10 @@ def build_lookup(**settings: Any) -> Model:
     return build_multi_embed_v1(**(LOOKUP | settings))
 
 
-def symbols_of(docs: Sequence[Doc], *attrs: str) -> Tables:
-    """Make a table of each attribute, of all its symbols in the order of their ids."""
-    tables = {}
-    for attr in attrs:
-        ids = numpy.concatenate([doc.to_array([attr]).ravel() for doc in docs])
-        keys = numpy.unique(ids.astype("uint64"))
-        tables[attr] = Table(keys, numpy.ones(len(keys), dtype="uint64"))
-    return Tables(tables)
-
-
-def initialized(model: Model, docs: Sequence[Doc], tables: Tables | None = None) -> Model:
-    if tables is not None:
-        set_tables(model, tables)
-    return model.initialize(X=list(docs))
+def looked_up(docs: list[Doc]) -> Model:
+    model = build_lookup()
+    set_tables(model, count_tables([model], docs))
+    return model.initialize(X=docs)
 
 
 ONE = {"attrs": ["NORM"], "rows": [50], "num_hashes": [2], "seeds": [11]}
@@ -96,7 +80,7 @@ def test_other_settings_are_refused_and_both_sides_named(
     built: Model, saved: Model, message: str, docs: list[Doc]
 ) -> None:
     is_embed = built.name != "hash_rows"
-    data = (initialized(saved, docs) if is_embed else saved).to_bytes()
+    data = (saved.initialize(X=docs) if is_embed else saved).to_bytes()
     with pytest.raises(ValueError, match=message):
         built.from_bytes(data)
 
@@ -108,24 +92,22 @@ def test_numbers_of_numpy_are_those_of_python() -> None:
 
 
 def test_refused_weights_change_nothing(docs: list[Doc]) -> None:
-    target = initialized(build_hash(), docs)
+    target = build_hash().initialize(X=docs)
     before = [vectors.copy() for vectors in target.predict(docs)]
     with pytest.raises(ValueError, match="trained with"):
-        target.from_bytes(initialized(build_hash(seeds=[11, 13]), docs).to_bytes())
+        target.from_bytes(build_hash(seeds=[11, 13]).initialize(X=docs).to_bytes())
     assert_equal(target.predict(docs), before)
 
 
 def test_unk_dropout_of_the_config_survives_loading(docs: list[Doc]) -> None:
-    saved = initialized(build_lookup(), docs, symbols_of(docs, "NORM", "SHAPE"))
-    target = build_lookup(unk_dropout=0.9).from_bytes(saved.to_bytes())
+    target = build_lookup(unk_dropout=0.9).from_bytes(looked_up(docs).to_bytes())
     predicted = target.predict(docs)[0]
     assert (target.begin_update(docs)[0][0] != predicted).any()
 
 
 def test_tables_that_are_set_after_training_need_new_weights(docs: list[Doc]) -> None:
-    tables = symbols_of(docs, "NORM", "SHAPE")
-    model = initialized(build_lookup(), docs, tables)
-    set_tables(model, tables)
+    model = looked_up(docs)
+    set_tables(model, count_tables([model], docs))
     with pytest.raises(ValueError, match="^Layer 'table_embed' has no weights: initialize it"):
         model.predict(docs)
 

@@ -39,8 +39,8 @@ from tests.helpers.spacy_pipelines import (
 def test_faster_pipeline_is_written_and_its_figures_are_printed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    no_loads = "spacy_multihash.pipelines.accelerate.compare_loads"
-    monkeypatch.setattr(no_loads, lambda *_, **__: ([], ""))
+    loads = "spacy_multihash.pipelines.accelerate.compare_loads"
+    monkeypatch.setattr(loads, lambda *_, **__: ([], ""))
     build(with_listener(ner=ner(CNN))).to_disk(tmp_path / "model")
     data, report = tmp_path / name, tmp_path / "gain.html"
     if name == "dev.spacy":

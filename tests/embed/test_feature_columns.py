@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy
 import pytest
 import spacy
 from numpy.testing import assert_allclose, assert_array_equal
@@ -12,13 +11,12 @@ from spacy.vocab import Vocab
 from thinc.api import Model, Ops, fix_random_seed, set_dropout_rate, to_numpy
 
 from spacy_multihash import (
-    Table,
-    Tables,
     build_multi_embed_v1,
     build_multi_hash_embed_v1,
     build_multi_weighted_hash_embed_v1,
     set_tables,
 )
+from spacy_multihash.tables.set_tables import count_tables
 from spacy_multihash.textcat.architectures import build_textcat_hash_embed_v1
 from tests.helpers.features import ids_of, ngrams, reference_vectors
 from tests.helpers.weights import check_param_gradients, randomize
@@ -74,11 +72,8 @@ def build_weighted() -> Model:
 
 
 def build_lookup() -> Model:
-    model, tables = build_multi_embed_v1(4, ATTRS, False), {}
-    for name, column in zip(ATTRS, zip(*symbols_of(make_doc(), True), strict=True), strict=True):
-        ids = sorted({id_ for token in column for id_ in token})
-        tables[name] = Table(numpy.array(ids, "uint64"), numpy.ones(len(ids), "uint64"))
-    set_tables(model, Tables(tables))
+    model = build_multi_embed_v1(4, ATTRS, False)
+    set_tables(model, count_tables([model], [make_doc()]))
     return model
 
 

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as arrays
 from spacy_multihash.compute.dispatch import available_kernels
 from spacy_multihash.ner.biluo import Constraints, may_follow, num_labels, tag_columns, tag_names
 from spacy_multihash.ner.tagger.decode import decode_constrained, decode_crf, decode_greedy
+from tests.helpers import linear_chain
 from tests.helpers.kernels import using_kernels
 from tests.helpers.linear_chain import valid_sequences
 
@@ -44,12 +45,6 @@ DECODERS = pytest.mark.parametrize("decode", [greedy, constrained, crf])
 Decoder = Callable[[Batch], numpy.ndarray]
 
 
-def begin_docs(starts: numpy.ndarray, lengths: numpy.ndarray) -> numpy.ndarray:
-    starts = starts.copy()
-    starts[(numpy.cumsum(lengths) - lengths)[lengths > 0]] = True
-    return starts
-
-
 @st.composite
 def batches(draw: st.DrawFn, num_labels: st.SearchStrategy[int], max_tokens: int = 5) -> Batch:
     """Draw small whole scores: their sums are exact, and many sums are equal."""
@@ -57,26 +52,15 @@ def batches(draw: st.DrawFn, num_labels: st.SearchStrategy[int], max_tokens: int
     lengths = numpy.array(draw(st.lists(st.integers(0, max_tokens), max_size=3)), "int32")
     N = int(lengths.sum())
     rng = numpy.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    starts, spaces, outside = (draw(arrays.arrays(bool, N)) for _ in Constraints._fields)
-    return Batch(
-        rng.integers(-2, 3, (N, nO)).astype("float32"),
-        lengths,
-        rng.integers(-2, 3, (nO, nO)).astype("float32"),
-        Constraints(begin_docs(starts, lengths), spaces, outside),
-    )
+    constraints = Constraints(*(draw(arrays.arrays(bool, N)) for _ in Constraints._fields))
+    constraints.starts[(numpy.cumsum(lengths) - lengths)[lengths > 0]] = True
+    scores, transitions = (rng.integers(-2, 3, (n, nO)).astype("float32") for n in (N, nO))
+    return Batch(scores, lengths, transitions, constraints)
 
 
-def random_batch(lengths: list[int], nO: int) -> Batch:
-    rng = numpy.random.default_rng(SEED)
-    N = sum(lengths)
-    starts, spaces, outside = (rng.random(N) < share for share in (0.05, 0.1, 0.1))
-    sizes = numpy.array(lengths, dtype="int32")
-    return Batch(
-        rng.normal(size=(N, nO)).astype("float32"),
-        sizes,
-        rng.normal(size=(nO, nO)).astype("float32"),
-        Constraints(begin_docs(starts, sizes), spaces, outside),
-    )
+def random_batch(lengths: list[int], num_labels: int) -> Batch:
+    drawn = linear_chain.Batch(lengths, num_labels, seed=SEED)
+    return Batch(drawn.scores, drawn.lengths, drawn.transitions, drawn.constraints)
 
 
 def split(batch: Batch) -> list[Batch]:
@@ -130,7 +114,7 @@ def test_best_tags_are_found_by_all_kernels(decode: Decoder, batch: Batch) -> No
 
 
 def test_decode_crf_reads_no_transition_that_is_not_allowed() -> None:
-    batch = random_batch([7, 4], 9)
+    batch = random_batch([7, 4], 2)
     transitions = numpy.where(may_follow(9), batch.transitions, numpy.float32("nan"))
     changed = batch._replace(transitions=transitions)
     numpy.testing.assert_array_equal(crf(changed), crf(batch))
@@ -186,7 +170,7 @@ def test_decode_greedy_keeps_what_a_loop_does(batch: Batch) -> None:
 @DECODERS
 def test_decoders_find_the_same_where_all_scores_of_a_token_are_higher(decode: Decoder) -> None:
     # Sixteenths, of which all sums are exact in float64; float32 has no room for them
-    batch = random_batch([2000, 30], 17)
+    batch = random_batch([2000, 30], 4)
     scores = numpy.round(batch.scores * 16) / 16
     transitions = numpy.round(batch.transitions * 16) / 16
     higher = numpy.random.default_rng(SEED).integers(0, 30_000, (len(scores), 1))
