@@ -43,6 +43,7 @@ from tests.helpers.pipelines import (
     two_textcats,
     weighted_pipeline,
 )
+from tests.helpers.weights import weights_of
 
 SPACY = {**HASH, "@architectures": "spacy.MultiHashEmbed.v2"}
 # Rows of a few values in a small table: many of them collide.
@@ -85,8 +86,7 @@ def test_sizes_are_those_of_the_arrays(tmp_path: Path) -> None:
     models = component_models(make_pipeline(tmp_path, HASH))
     total = 0
     for model in models.values():
-        arrays = [node.get_param(name) for node in model.walk() for name in node.param_names]
-        count = sum(len(array.ravel()) for array in arrays)
+        count = sum(array.size for array in weights_of(model))
         assert model_size(model, model) == (count, 4 * count)  # shared layers count once
         total += count
     assert model_size(*models.values()) == (total, 4 * total)
