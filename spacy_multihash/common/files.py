@@ -171,6 +171,24 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 (whatever JSON c
     write_bytes(path, (srsly.json_dumps(value, indent=2) + "\n").encode("utf8"))
 
 
+def check_new(path: Path, met: dict[tuple[int, int], Path]) -> None:
+    """Raise ValueError for a file or folder that was met before, by this name or by a link.
+
+    met (dict[tuple[int, int], Path]): What was met, to which this is added.
+    """
+    if not path.exists():
+        return  # whoever reads it says so
+    status = path.stat()
+    key = status.st_dev, status.st_ino
+    if key in met:
+        kind = "folder" if path.is_dir() else "file"
+        raise ValueError(
+            f"{path} is the same {kind} as {met[key]}, and would count more than once. Leave one "
+            "of them out."
+        )
+    met[key] = path
+
+
 def _is_special(path: Path) -> bool:
     """Check if a path is, or links to, a device, a pipe or a socket."""
     try:

@@ -133,8 +133,10 @@ class Account:
         return {"lines": len(self._fates), **counts}
 
 
-def read_lines(account: Account) -> Iterator[tuple[int, str]]:
+def read_lines(account: Account, *, keeps_ends: bool = False) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line of a UTF-8 file, plain or .gz.
+
+    keeps_ends (bool): Whether texts have their line ends.
 
     Raises ValueError for a line that isn't UTF-8, which the account may keep, for a truncated .gz
     file, and for files of other kinds.
@@ -146,20 +148,17 @@ def read_lines(account: Account) -> Iterator[tuple[int, str]]:
         except ValueError as error:
             account.refuse(number, str(error))
         else:
-            yield number, line
+            yield number, line if keeps_ends else line.rstrip("\r\n")
 
 
 def _decoded(raw: bytes) -> str:
-    """Decode a line, without its end, and without byte order marks at its beginning.
-
-    Files that were joined have such marks within them.
-    """
+    """Decode a line, without byte order marks at its beginning, which joined files have within."""
     if b"\0" in raw:
         is_utf16 = 3 * raw.count(b"\0") >= len(raw)
         repair = "as files in UTF-16 have. Convert the file to UTF-8" if is_utf16 else "remove it"
         raise ValueError(f"got a zero byte at position {raw.index(0)} of the line, {repair}.")
     try:
-        return raw.decode().rstrip("\r\n").lstrip(_MARK)
+        return raw.decode().lstrip(_MARK)
     except UnicodeDecodeError as error:
         raise ValueError(
             f"expected UTF-8, got byte 0x{raw[error.start]:02x} at position "

@@ -30,7 +30,7 @@ from .annotation import (
     is_tag,
     unread_keys,
 )
-from .texts import group_of, json_values, labels_of, text_of
+from .texts import JsonValues, group_of, labels_of, text_of
 
 DOCSTART = "-DOCSTART-"
 Scheme = Literal["IOB1", "IOB2", "BILUO"]
@@ -85,6 +85,12 @@ class Layout:
         """Return the tokens of a line of word|tag, or an empty list for other lines."""
         tokens = line.split() if "|" in line and self == Layout() else []
         return tokens if tokens and all(map(_is_piped, tokens)) else []
+
+    def has_tag(self, line: str) -> bool:
+        """Return whether a line is a token and its tag, or several as word|tag."""
+        fields = self.split(line)
+        is_token = len(fields) > 1 and self.tag_of(fields) is not None
+        return is_token or bool(self.split_piped(line))
 
     def tag_of(self, fields: Sequence[str]) -> Optional[str]:
         """Return the tag in the columns of a line, "-" if it's missing, or None if it isn't one."""
@@ -340,9 +346,8 @@ class _Reader:
 
 def _has_several_lines(line: str, layout: Layout) -> bool:
     """Whether a line has another line end between tokens with tags, and not within one."""
-    lines = [layout.split(part) for part in line.splitlines() if part.strip()]
-    are_tokens = all(len(fields) > 1 and layout.tag_of(fields) for fields in lines)
-    return "\r" in line or (len(lines) > 1 and are_tokens)
+    lines = [part for part in line.splitlines() if part.strip()]
+    return "\r" in line or (len(lines) > 1 and all(map(layout.has_tag, lines)))
 
 
 def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
@@ -361,6 +366,10 @@ def _rows(account: Account, layout: Layout) -> Iterator[_Row]:
             pipes = tokens[0].count("|") if tokens else 0
         if tokens and pipes:
             for token in tokens:
+                if any(is_tag(part) and part != "O" for part in token.split("|")[1:-1]):
+                    account.refuse(
+                        number, f"a token has several tags: {token!r}. Keep one of them."
+                    )
                 yield number, token, token.rsplit("|", pipes), "token"
             yield number, "", [""], "blank"
         elif pipes and kind == "token":
@@ -495,9 +504,12 @@ def _advice(tokens: Sequence[Sequence[str]], layout: Layout) -> str:
 
 
 def read_tagged_json(
-    account: Account, labels: Optional[Sequence[str]] = None, group: Optional[str] = None
+    account: Account,
+    values: JsonValues,
+    labels: Optional[Sequence[str]] = None,
+    group: Optional[str] = None,
 ) -> tuple[list[Record], bool]:
-    """Read the documents of a file of objects {"tokens": [...], "ner_tags": [...]}.
+    """Read the documents of objects {"tokens": [...], "ner_tags": [...]}.
 
     The key may also be "tags" or "labels". Each object is a sentence. It may have the "text" that
     the tokens spell, and labels of it. The tags -100 and null are missing.
@@ -509,7 +521,7 @@ def read_tagged_json(
     Raises ValueError, with file and line, for anything else.
     """
     records, has_numbers = [], False
-    for lines, value in json_values(account):
+    for lines, value in values:
         line = lines.start
         with account.line(line):
             key = tags_key(value)

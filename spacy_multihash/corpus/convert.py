@@ -12,12 +12,13 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..common.arguments import Seed, checked
+from ..common.files import check_new
 from ..common.lines import Account, Problem
 from ..common.outputs import check_file_output, check_writable
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
 from .annotation import GROUP_KEYS, LABEL_KEYS
-from .read import write_corpora
+from .read import stream, write_corpora
 from .shards import DOCS
 from .sources import (
     NAMES,
@@ -26,13 +27,12 @@ from .sources import (
     Reading,
     Source,
     TaggedTokens,
-    annotated_texts,
     read_source,
+    read_values,
     summarize,
 )
 from .splits import SPLITS, check_shares, split_corpus
 from .statistics import Contradictions, SplitCounts, label_rows
-from .texts import text_of_json
 
 # What a path may be, and what stands for a file: lists of (text, annotation) or JSON objects.
 Input = Union[str, Path, Iterable[Any]]
@@ -245,26 +245,17 @@ def _report(source: Source, written: int, nlp: Language, reading: Reading) -> Fi
 
 
 def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
-    paths = [paths] if isinstance(paths, (str, Path, Doc)) else list(paths)
-    if not paths:
-        raise ValueError("Expected files to convert, or a list of texts, got none.")
+    expected = "files to convert, or texts with their annotation"
+    paths = [paths] if isinstance(paths, (str, Path)) else list(stream(paths, expected))
     if any(isinstance(path, Doc) for path in paths):
         raise ValueError("Expected files or texts to convert, got docs, which are what it makes.")
     if all(isinstance(path, (str, Path)) for path in paths):
-        files = [Path(path) for path in paths]
-        places = {path.resolve(): path for path in files}
-        if len(places) < len(files):
-            twice = next(path for path in files if places[path.resolve()] is not path)
-            raise ValueError(f"{twice} is given twice: its texts would count twice.")
+        files, met = [Path(path) for path in paths], dict[tuple[int, int], Path]()
+        for path in files:
+            check_new(path, met)
         sources = [read_source(path, reading) for path in files]
     else:
-        account, texts = Account(Path("texts"), keeps_errors=True), []
-        account.read(len(paths))
-        for i, value in enumerate(paths, start=1):
-            with account.line(i):
-                texts.append(text_of_json(_as_json(value), range(i, i + 1), reading.group))
-        account.check_errors()
-        sources = [annotated_texts(account, "jsonl", texts, reading)]
+        sources = [read_values([*map(_as_json, paths)], reading)]
     reading.check_applies(sources)
     return sources
 
@@ -277,10 +268,8 @@ def _as_json(value: Any) -> Any:  # noqa: ANN401 (any JSON)
         if not isinstance(annotation, dict):
             return {"text": text, "label": annotation}
         shares = all(isinstance(each, (bool, int, float)) for each in annotation.values())
-        is_of_labels = (
-            annotation and shares and not annotation.keys() & {*LABEL_KEYS, *GROUP_KEYS, "id"}
-        )
-        return {"text": text, **({"cats": annotation} if is_of_labels else annotation)}
+        if annotation and shares and not annotation.keys() & {*LABEL_KEYS, *GROUP_KEYS, "id"}:
+            return {"text": text, "cats": annotation}
     return value
 
 

@@ -16,7 +16,8 @@ from spacy.training import Corpus, Example
 from spacy.vocab import Vocab
 from thinc.types import Ints2d
 
-from ..common.files import reading, replacing_file, staging
+from ..common.arguments import is_iterable
+from ..common.files import check_new, reading, replacing_file, staging
 
 # A corpus: a .spacy file or a folder of them, or docs or examples with gold annotation.
 Data = Union[str, Path, DocBin, Iterable[Doc], Iterable[Example]]
@@ -32,11 +33,13 @@ def list_shards(path: Path, endings: Sequence[str] = ENDINGS) -> tuple[list[Path
 
     endings (Sequence[str]): How the names of files end that count. A single file may be given, too.
 
-    Raises FileNotFoundError if there are no files, and ValueError for a folder that occurs twice.
+    Raises FileNotFoundError if there are no files, and ValueError for files and folders that occur
+    twice.
     """
-    others, files = Counter[str](), list[Path]()
-    for file_ in _walk(path) if path.is_dir() else [path] if path.is_file() else []:
+    others, files, met = Counter[str](), list[Path](), dict[tuple[int, int], Path]()
+    for file_ in _walk(path, met) if path.is_dir() else [path] if path.is_file() else []:
         if file_.name.endswith(tuple(endings)):
+            check_new(file_, met)
             files.append(file_)
         else:
             others[file_.suffix] += 1
@@ -53,16 +56,9 @@ def list_shards(path: Path, endings: Sequence[str] = ENDINGS) -> tuple[list[Path
     return sorted(files, key=lambda file_: file_.relative_to(path).parts), others
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    met: dict[tuple[int, int], str] = {}
+def _walk(folder: Path, met: dict[tuple[int, int], Path]) -> Iterator[Path]:
     for where, folders, files in os.walk(folder, onerror=_fail, followlinks=True):
-        status = os.stat(where)
-        former = met.setdefault((status.st_dev, status.st_ino), where)
-        if former != where:
-            raise ValueError(
-                f"{where} is the same folder as {former}: its shards would count more than once. "
-                "Remove the link that leads there."
-            )
+        check_new(Path(where), met)
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(where, name) for name in files if not name.startswith("."))
 
@@ -94,22 +90,39 @@ def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
     return Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab))
 
 
+def stream(data: Any, expected: str) -> Iterator[Any]:  # noqa: ANN401 (anything)
+    """Yield the items of whatever Python iterates over, but strings, mappings and docs.
+
+    expected (str): What there should be, for messages.
+
+    Raises ValueError, when it's reached, for anything else, and if there are no items.
+    """
+    if isinstance(data, (str, bytes, Mapping, Doc, Span)) or not is_iterable(data):
+        raise ValueError(f"Expected {expected}, got {type(data).__name__}: {data!r:.60}.")
+    is_empty = True
+    for item in data:
+        is_empty = False
+        yield item
+    if is_empty:
+        advice = " Iterators can be read only once: give a list." * isinstance(data, Iterator)
+        raise ValueError(f"Expected {expected}, got none in {type(data).__name__}.{advice}")
+
+
 def items_of(data: Any, vocab: Vocab, *kinds: type) -> Iterator[Any]:  # noqa: ANN401 (anything)
     """Yield the items of a corpus in memory, or the docs of a DocBin.
 
     kinds (type): The types that items may have, such as Doc.
 
-    Raises ValueError for anything else, when it's reached.
+    Raises the errors of `stream`, and ValueError for items of other types.
     """
-    what = " or ".join("texts" if kind is str else f"{kind.__name__}s" for kind in kinds)
+    named = ("texts" if kind is str else f"{kind.__name__}s" for kind in kinds)
+    expected = f"a path or {' or '.join(named)}"
     if isinstance(data, DocBin) and Doc in kinds:
-        data = data.get_docs(vocab)
-    if isinstance(data, (bytes, Mapping, Doc, Span)) or not isinstance(data, Iterable):
-        raise ValueError(f"Expected a path or {what}, got {type(data).__name__}: {data!r:.60}.")
-    for item in data:
+        data = data.get_docs(vocab) if len(data) else []
+    for item in stream(data, expected):
         if not isinstance(item, kinds):
             kind = type(item).__name__
-            raise ValueError(f"Expected a path or {what}, got {kind} among them: {item!r:.60}.")
+            raise ValueError(f"Expected {expected}, got {kind} among them: {item!r:.60}.")
         yield item
 
 
@@ -135,8 +148,10 @@ def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:
     for example in examples:
         met, doc = example.x, example.y
         if [token.orth for token in met] == [token.orth for token in doc]:
-            norms = cast(Ints2d, met.to_array(["NORM"]).reshape(-1, 1))
-            yield doc.from_array(["NORM"], norms)
+            norms = met.to_array("NORM")
+            if (norms != doc.to_array("NORM")).any():
+                doc = doc.copy().from_array(["NORM"], cast(Ints2d, norms.reshape(-1, 1)))
+            yield doc
         else:
             yield met
 

@@ -4,9 +4,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import ClassVar, Literal, Optional, Union
+from typing import Any, ClassVar, Literal, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -30,7 +30,14 @@ from .conll import (
     read_tagged_json,
     tags_key,
 )
-from .texts import AnnotatedText, find_delimiter, json_values, read_csv, read_jsonl
+from .texts import (
+    AnnotatedText,
+    JsonValues,
+    find_delimiter,
+    json_values,
+    read_csv,
+    read_texts,
+)
 
 Format = Literal["conll", "jsonl", "csv"]
 SUFFIXES: dict[str, Format] = {
@@ -68,7 +75,6 @@ _USES = {
 }
 
 
-@checked
 @checked
 @dataclass(frozen=True)
 class Reading:
@@ -292,31 +298,46 @@ def read_source(path: Path, reading: Reading) -> Source:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "doesn't exist, or is a pipe or a device"
         raise ValueError(f"Expected a file, which is read more than once: {path} {what}.")
-    source = _read_source(path, reading)
-    if reading.group is not None and not any(item.group for item in source.items):
-        raise ValueError(
-            f"{path}: expected {reading.group!r} as --group, got none. Name a key of "
-            "JSON, a column of CSV, or the number of a column or the key of comments of CoNLL."
-        )
-    source.account.check()
-    return source
-
-
-def _read_source(path: Path, reading: Reading) -> Source:
     kind, account = reading.format or guess_format(path, reading), Account(path, keeps_errors=True)
     if kind == "conll":
         documents = {"sentences": False, "documents": True}.get(str(reading.docs))
         records = read_conll(account, reading.layout, documents=documents, group=reading.group)
-        return _tagged_tokens(account, "conll", records, reading)
-    if kind == "jsonl" and has_tagged_tokens(path):
-        records, has_numbers = read_tagged_json(account, reading.labels, reading.group)
-        return _tagged_tokens(account, "tokens", records, reading, has_numbers=has_numbers)
-    if kind == "csv":
-        texts = list(read_csv(account, reading.columns, reading.label_separator, reading.group))
+        return _checked(_tagged_tokens(account, kind, records, reading), reading)
+    if kind == "jsonl":
+        return _source_of_json(account, json_values(account), reading)
+    texts = list(read_csv(account, reading.columns, reading.label_separator, reading.group))
+    return _checked(_annotated_texts(account, kind, texts, reading), reading)
+
+
+def read_values(values: Sequence[Any], reading: Reading) -> Source:
+    """Read JSON objects in memory, as those of a file. Raises the errors of `read_source`."""
+    account = Account(Path("texts"), keeps_errors=True)
+    account.read(len(values))
+    numbered = ((range(i, i + 1), value) for i, value in enumerate(values, start=1))
+    return _source_of_json(account, numbered, reading)
+
+
+def _source_of_json(account: Account, values: JsonValues, reading: Reading) -> Source:
+    values = iter(values)
+    first = list(islice(values, _GUESSED))
+    values = chain(first, values)
+    if _are_tagged_tokens([value for _, value in first]):
+        records, has_numbers = read_tagged_json(account, values, reading.labels, reading.group)
+        source: Source = _tagged_tokens(account, "tokens", records, reading, has_numbers)
     else:
-        texts = list(read_jsonl(account, reading.group, reading.label_separator))
-    account.check_errors()
-    return annotated_texts(account, kind, texts, reading)
+        texts = list(read_texts(account, values, reading.group, reading.label_separator))
+        source = _annotated_texts(account, "jsonl", texts, reading)
+    return _checked(source, reading)
+
+
+def _checked(source: Source, reading: Reading) -> Source:
+    if reading.group is not None and not any(item.group for item in source.items):
+        raise ValueError(
+            f"{source.account.path}: expected {reading.group!r} as --group, got none. Name a key "
+            "of JSON, a column of CSV, or the number of a column or the key of comments of CoNLL."
+        )
+    source.account.check()
+    return source
 
 
 def guess_format(path: Path, reading: Reading) -> Format:
@@ -358,9 +379,8 @@ def _guess_line(line: str, layout: Layout) -> Optional[Format]:
     return "jsonl" if is_json else None
 
 
-def has_tagged_tokens(path: Path) -> bool:
-    """Return whether most of the first JSON values are objects with "tokens" and as many tags."""
-    values = [v for _, v in islice(json_values(Account(path, keeps_errors=True)), _GUESSED)]
+def _are_tagged_tokens(values: Sequence[Any]) -> bool:
+    """Return whether most JSON values are objects with "tokens" and as many tags."""
     with_words = [
         isinstance(value, dict)
         and isinstance(value.get("tokens"), list)
@@ -375,7 +395,6 @@ def _tagged_tokens(
     kind: str,
     records: list[Record],
     reading: Reading,
-    *,
     has_numbers: bool = False,
 ) -> TaggedTokens:
     """Cut documents, and note odd tags and tokens."""
@@ -412,13 +431,14 @@ def _tagged_tokens(
     return TaggedTokens(account, kind, records, scheme, has_numbers)
 
 
-def annotated_texts(
+def _annotated_texts(
     account: Account, kind: str, texts: Sequence[AnnotatedText], reading: Reading
 ) -> AnnotatedTexts:
     """Note texts without words or annotation, or that weren't accepted.
 
     Raises ValueError if there are no texts or annotations, or if labels look like something else.
     """
+    account.check_errors()
     path, items = account.path, _accepted(texts, account)
     has_entities = any(text.spans for text in items)
     labels = sorted({label for text in items for label in text.cats or ()})

@@ -619,33 +619,38 @@ def corpus_stats(
     source = load_vectors(vectors) if isinstance(vectors, (str, Path)) else vectors
     source = source.vocab if isinstance(source, Language) else source
     blank = lang or (source.lang if source is not None else "") or "xx"
-    corpora = _in_memory({"train": train, "dev": dev, "test": test}, blank)
-    docs = [doc for one in corpora.values() if isinstance(one, list) for doc in one]
-    if docs and lang not in (None, docs[0].vocab.lang):
-        raise ValueError(
-            f"lang is for files, and these docs have the language {docs[0].vocab.lang}."
-        )
-    named = source if source is not None else docs[0].vocab if docs else None
+    given = {"train": train, "dev": dev, "test": test}
+    given = {name: one for name, one in given.items() if one is not None or name == "train"}
+    shards = {n: choose_shards(Path(x)) for n, x in given.items() if isinstance(x, (str, Path))}
+    docs = _docs_in_memory({n: x for n, x in given.items() if n not in shards}, blank)
+    own = next((of_split[0].vocab for of_split in docs.values()), None)
+    if own is not None and lang not in (None, own.lang):
+        raise ValueError(f"lang is for files, and these docs have the language {own.lang}.")
+    named = own if source is None else source
     lang = lang or (named.lang if named is not None else "") or "xx"
-    vocab = docs[0].vocab if docs else spacy.blank(lang).vocab
-    if source is not None:
-        vocab.vectors = source.vectors
+    vocab = spacy.blank(lang).vocab if own is None else own
     values = word_attrs(attrs, vocab)  # raises before a corpus is read
 
     def count(name: str, wanted: Optional[AbstractSet[int]] = None) -> SplitCounts:
-        corpus = corpora[name]
-        if isinstance(corpus, list):
-            return count_split(corpus, vocab, matching, wanted)
-        return corpus.count(partial(_count_file, lang, code, matching, wanted), workers, progress)
+        if name in docs:
+            return count_split(docs[name], vocab, matching, wanted)
+        function = partial(_count_file, lang, code, matching, wanted)
+        counts = _count_files(shards[name][0], function, workers, progress)
+        if not counts.doc_lens:
+            raise ValueError(f"The corpus at {given[name]} has no documents. Check the path.")
+        return counts
 
-    others = {name: count(name) for name in corpora if name != "train"}
-    counts = count("train", {key for split in others.values() for key in split.sentences})
-    stats = describe_counts({"train": counts, **others}, vocab, values, matching)
+    counts = {name: count(name) for name in given if name != "train"}
+    wanted = {key for split in counts.values() for key in split.sentences}
+    counts = {"train": count("train", wanted), **counts}
+    known = vocab if source is None else source
+    stats = describe_counts(counts, vocab, known.vectors, values, matching)
     seen, contradictions = Contradictions(), list[Contradiction]()
 
     def watched(name: str) -> Iterator[Doc]:
-        corpus, length = corpora[name], 0
-        in_order = corpus if isinstance(corpus, list) else corpus.docs(spacy.blank(lang))
+        nlp, length = spacy.blank(lang), 0
+        files, _ = shards.get(name, ((), ()))
+        in_order = chain(docs.get(name, ()), *(read_shard(path, nlp) for path in files))
         for number, doc in enumerate(in_order, start=1):
             if contradiction := seen.add(doc, f"{name}, document {number}"):
                 contradictions.append(contradiction)
@@ -655,63 +660,37 @@ def corpus_stats(
                 break
 
     repeats = find_repeats(watched("train"), matching)
-    for name in others:
+    for name in stats.seen:
         deque(watched(name), maxlen=0)
-    not_counted = [x for one in corpora.values() if isinstance(one, _Files) for x in one.others]
-    return replace(stats, repeats=repeats, contradictions=contradictions, not_counted=not_counted)
+    beside = [name for _, others in shards.values() for name in others]
+    return replace(stats, repeats=repeats, contradictions=contradictions, not_counted=beside)
 
 
-class _Files:
-    """The files of a corpus, in order, and the names of those beside them."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.paths, self.others = choose_shards(path)
-
-    def docs(self, nlp: Language) -> Iterator[Doc]:
-        return chain.from_iterable(read_shard(path, nlp) for path in self.paths)
-
-    def count(
-        self,
-        function: Callable[[Path], SplitCounts],
-        workers: Optional[Pool],
-        progress: Progress,
-    ) -> SplitCounts:
-        """Count all files, in order. Raises ValueError if there are no docs."""
-        counted: Iterable[tuple[int, SplitCounts]] = enumerate(map(function, self.paths))
-        if workers is not None:  # which may run in other folders
-            absolute = [path.absolute() for path in self.paths]
-            counted = workers.imap(function, absolute, names=[*map(str, self.paths)])
-        waiting: dict[int, SplitCounts] = {}
-        total, done = SplitCounts(), 0
-        for i, counts in progress(counted, desc="Counting", total=len(self.paths), unit=" shards"):
-            waiting[i] = counts
-            while done in waiting:
-                total += waiting.pop(done)
-                done += 1
-        if not total.doc_lens:
-            raise ValueError(f"The corpus at {self.path} has no documents. Check the path.")
-        return total
-
-
-def _in_memory(
-    given: Mapping[str, Optional[Corpus]], lang: str
-) -> dict[str, Union[_Files, list[Doc]]]:
+def _docs_in_memory(given: Mapping[str, Any], lang: str) -> dict[str, list[Doc]]:
     """List the docs of corpora that aren't files. Those of a DocBin get the vocab of the others.
 
     lang (str): The language of a DocBin's vocab if there are no others.
     """
-    found: dict[str, Union[_Files, list[Doc]]] = {}
-    own: Optional[Vocab] = None
-    for name, one in sorted(given.items(), key=lambda item: isinstance(item[1], DocBin)):
-        if isinstance(one, (str, Path)):
-            found[name] = _Files(Path(one))
-        elif one is not None or name == "train":
-            if isinstance(one, DocBin):
-                own = own or spacy.blank(lang).vocab
-            found[name] = docs = list(items_of(one, own or Vocab(), Doc))
-            own = own or (docs[0].vocab if docs else None)
-    return {name: found[name] for name in given if name in found}
+    docs, vocab = dict[str, list[Doc]](), spacy.blank(lang).vocab
+    for name in sorted(given, key=lambda name: isinstance(given[name], DocBin)):
+        docs[name] = list(items_of(given[name], vocab, Doc))
+        vocab = docs[name][0].vocab
+    return docs
+
+
+def _count_files(
+    paths: Sequence[Path],
+    function: Callable[[Path], SplitCounts],
+    workers: Optional[Pool],
+    progress: Progress,
+) -> SplitCounts:
+    counted: Iterable[SplitCounts] = map(function, paths)
+    if workers is not None:  # which may run in other folders
+        absolute = [path.absolute() for path in paths]
+        results = workers.imap(function, absolute, names=[*map(str, paths)])
+        counted = (counts for _, counts in results)
+    watched = progress(counted, desc="Counting", total=len(paths), unit=" shards")
+    return sum(watched, SplitCounts())
 
 
 def _count_file(
@@ -742,22 +721,20 @@ def _blank(lang: str, code: Union[str, Path, None]) -> Language:
 def describe_counts(
     counts: Mapping[str, SplitCounts],
     vocab: Vocab,
+    vectors: Vectors,
     attrs: "Mapping[str, WordAttr]",
-    matching: Matching = VERBATIM,
+    matching: Matching,
 ) -> CorpusStats:
     """Describe a corpus by the counts of its splits.
 
     counts (Mapping[str, SplitCounts]): Counts from `count_split`, with the same matching. "train"
         needs the counts of all sentences in the other splits.
+    vectors (Vectors): Vectors that may know the words.
     attrs (Mapping[str, WordAttr]): From `word_attrs`.
 
-    Raises ValueError if the training corpus has no docs.
+    Raises ValueError for a matching without entities.
     """
-    if not counts["train"].doc_lens:
-        raise ValueError(
-            "The training corpus has no documents. Give the docs that a pipeline is trained on."
-        )
-    splits = {name: _split_stats(split, vocab, attrs) for name, split in counts.items()}
+    splits = {name: _split_stats(split, vocab, vectors, attrs) for name, split in counts.items()}
     seen = {
         name: _seen_stats(split, counts["train"])
         for name, split in counts.items()
@@ -813,7 +790,9 @@ def word_attrs(names: Iterable[str], vocab: Vocab) -> dict[str, WordAttr]:
     return attrs
 
 
-def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr]) -> SplitStats:
+def _split_stats(
+    counts: SplitCounts, vocab: Vocab, vectors: Vectors, attrs: Mapping[str, WordAttr]
+) -> SplitStats:
     # A doc with each word once has all values of each attribute.
     words = Doc(vocab, words=list(counts.words))
     docs, tokens, entities = counts.docs, counts.tokens, counts.ent_lens.total()
@@ -828,7 +807,9 @@ def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr
         mean_ent_len=_ratio(_sum(counts.ent_lens), entities),
         max_ent_len=max(counts.ent_lens, default=None),
         vocab=len(words),
-        unknown=_unknown(words, counts.words) if len(vocab.vectors) else None,
+        unknown=_unknown(words, counts.words, vectors)
+        if vectors is not None and len(vectors)
+        else None,
         attrs={name: _count_values(words, *attr) for name, attr in attrs.items()},
         missing=counts.missing,
         cats=dict(sorted(counts.cats.items())),
@@ -836,7 +817,7 @@ def _split_stats(counts: SplitCounts, vocab: Vocab, attrs: Mapping[str, WordAttr
         denied=dict(sorted(counts.denied.items())),
         several=counts.several,
         others=dict(sorted(counts.others.items())),
-        invisible={word: n for word, n in counts.words.items() if INVISIBLE.search(word)},
+        invisible=dict(sorted((w, n) for w, n in counts.words.items() if INVISIBLE.search(w))),
     )
 
 
@@ -848,8 +829,7 @@ def _count_values(words: Doc, attr: int, feature: Optional[Feature]) -> int:
     return len({piece for text in texts for piece in feature.pieces(text)})
 
 
-def _unknown(words: Doc, counts: Mapping[str, int]) -> Unknown:
-    vectors = words.vocab.vectors
+def _unknown(words: Doc, counts: Mapping[str, int], vectors: Vectors) -> Unknown:
     keys = words.to_array(vectors.attr)  # ORTH, unless the vectors have another key
     have = has_vectors(vectors, keys)
     lacking = [n for has, n in zip(have, counts.values(), strict=True) if not has]

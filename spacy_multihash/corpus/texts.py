@@ -30,6 +30,8 @@ _EXAMPLES = (
     '"spans": [{"start": 0, "end": 4, "label": "X"}], "label": [[0, 4, "X"]], "label": "X" or '
     '"cats": {"X": 1}'
 )
+# JSON values with the numbers of their lines.
+JsonValues = Iterable[tuple[range, Any]]
 # The maximum length of a CSV field. Python's own limit is too low for many texts.
 _LONGEST_FIELD = 2**31 - 1
 
@@ -206,10 +208,10 @@ class AnnotatedText:
             raise ValueError(f"the label {label!r} is there with 0 and with 1. Correct the line.")
 
 
-def read_jsonl(
-    account: Account, group: Optional[str], separator: Optional[str]
+def read_texts(
+    account: Account, values: JsonValues, group: Optional[str], separator: Optional[str]
 ) -> Iterator[AnnotatedText]:
-    """Yield the texts of a file with a JSON object on each line, or a JSON array.
+    """Yield the texts of JSON objects.
 
     `annotation` has the keys that are read. Exports of Prodigy, doccano and Label Studio, docs of
     spaCy (`Doc.to_json`), and training data of spaCy 2 are read, too.
@@ -217,16 +219,16 @@ def read_jsonl(
     group (Optional[str]): The key of `group_of`.
     separator (Optional[str]): Separates the labels in a string.
     """
-    for lines, value in json_values(account):
+    for lines, value in values:
         with account.line(lines.start):
-            yield text_of_json(value, lines, group, separator)
+            yield _text_of_json(value, lines, group, separator)
 
 
-def text_of_json(
+def _text_of_json(
     value: Any,  # noqa: ANN401 (any JSON)
     lines: range,
-    group: Optional[str] = None,
-    separator: Optional[str] = None,
+    group: Optional[str],
+    separator: Optional[str],
 ) -> AnnotatedText:
     """Read the text and the annotation of a JSON value. Raises ValueError."""
     record, unread = _of_tools(value)
@@ -328,7 +330,8 @@ def _is_pair(value: Any) -> bool:  # noqa: ANN401 (any JSON)
 def _of_tools(value: Any) -> tuple[Any, list[str]]:  # noqa: ANN401 (any JSON)
     """Convert the objects of other tools to Prodigy's, and name what isn't read of them."""
     if _is_pair(value):
-        return {"text": value[0], **value[1]}, []
+        text, annotation = value
+        return {**annotation, "text": _only("text", text, annotation.get("text"))}, []
     if not isinstance(value, dict):
         return value, []
     if "paragraphs" in value:
@@ -466,12 +469,24 @@ def _share(value: Any, label: str) -> float:  # noqa: ANN401 (any JSON)
     )
 
 
+def _only(name: str, *values: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """Return the value that isn't None, if there is one. Raises ValueError for several."""
+    given = [value for value in values if value is not None]
+    if any(value != given[0] for value in given):
+        shown = " and ".join(f"{value!r:.40}" for value in given)
+        raise ValueError(f"the {name} is there twice, as {shown}. Correct the line.")
+    return given[0] if given else None
+
+
 def _spans(item: Any) -> list[TextSpan]:  # noqa: ANN401 (any JSON)
     """Read an entity, or an entity for each of its labels."""
     text, answer, fields = None, ACCEPT, item
     if isinstance(item, dict):
-        start, end = (item.get(key, item.get(f"{key}_offset")) for key in ("start", "end"))
-        fields = [start, end, item.get("label", item.get("labels"))]
+        start, end = (
+            _only(key, *map(item.get, (key, f"{key}_offset"))) for key in ("start", "end")
+        )
+        given = ([x] if isinstance(x, str) else x for x in map(item.get, ("label", "labels")))
+        fields = [start, end, _only("label", *given)]
         text, answer = item.get("text"), answer_of(item)
     if isinstance(fields, (list, tuple)) and len(fields) == 3:
         start, end, label = fields
@@ -525,8 +540,8 @@ def read_csv(
     Raises ValueError if the header lacks a column. Refuses rows with another number of fields,
     quotes that aren't closed, rows merged by a quote, and no label where each text needs one.
     """
-    lines = [line for _, line in read_lines(account)]
-    first = lines[0] if lines else ""
+    lines = [line for _, line in read_lines(account, keeps_ends=True)]  # of cells, too
+    first = lines[0].rstrip("\r\n") if lines else ""
     delimiter = find_delimiter(first, columns)
     rows = _csv_rows(account, lines, delimiter) if delimiter else []
     account.check_errors()
@@ -538,7 +553,7 @@ def read_csv(
             "--text-column and --label-column. A comma, tab, semicolon or | separates them."
         )
     account.mark("header", 1)
-    for name in columns:
+    for name in (*columns, *(GROUP_KEYS if group is None else [group])):
         if header.count(name) > 1:
             raise ValueError(
                 f"{account.at(1)}: two columns are called {name!r}. Rename one of them."
@@ -581,8 +596,9 @@ def _csv_rows(account: Account, lines: Sequence[str], delimiter: str) -> list[_R
     if delimiter == "\t":
         full = [line for line in lines if line.strip()]
         if len({line.count("\t") for line in full}) == 1 and not all(map(_is_csv_line, full)):
-            return [_Row(range(i, i + 1), line.split("\t")) for i, line in enumerate(lines, 1)]
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
+            cells = (line.rstrip("\r\n").split("\t") for line in lines)
+            return [_Row(range(i, i + 1), of_row) for i, of_row in enumerate(cells, start=1)]
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     rows: list[_Row] = []
     while True:
         number = reader.line_num + 1

@@ -21,7 +21,7 @@ from thinc.api import Model, Ops, chain, to_numpy, uniform_init
 from thinc.types import Floats2d, FloatsXd, Ints1d, Ints2d, Ragged
 from thinc.util import ArrayInfo
 
-from ..common.checks import MAX_SIZE, check_flag, check_share, check_whole
+from ..common.checks import MAX_SIZE, OutOfRange, check_flag, check_share, check_whole
 from ..common.nodes import Pinned, bound, has_layers
 from ..common.types import Array, AttrLayer, AttrsLayer, RowLayer, SymbolColumn, TableLayer
 from ..compute.array_ops import ArrayOps, Bags, ColumnTable, for_kernel, for_sums
@@ -86,14 +86,24 @@ def read_column(layer: Model, ops: ArrayOps, reading: Reading = READING) -> Colu
     table = table._replace(hashing=hashing)
     if inner.name != WEIGHTED_EMBED:  # the layers say what's wrong with another number of rows
         return Column(inner, table if hashing[0] == len(table.table) else None, mean)
+    _check_fit(nodes[-1], table.table, hashing[0])
     factors, by_hash = ops.xp.ones((1, hashing[1]), dtype="float32"), (1, 0)
     if nodes[1].name != UNIT_IMPORTANCE:
         to_importance, node = reading.layers(nodes[1])
         nV, _, seed = hashed_by(to_importance, reading)
         factors, by_hash = cast(Array, table_of(node, reading)), (nV, seed)
+        _check_fit(node, factors, nV)
     is_appended = inner.get_dim("nO") > table.table.shape[1]
     table = table._replace(importance=factors, importance_hashing=by_hash, is_appended=is_appended)
     return Column(inner, table, mean)
+
+
+def _check_fit(node: Model, table: Array, nV: int) -> None:
+    if len(table) != nV:
+        raise OutOfRange(
+            f"Layer '{node.name}' has {len(table):,} rows, but the layer before it maps to {nV:,}: "
+            "build both with the same number of rows."
+        )
 
 
 def _read_columns(

@@ -9,6 +9,7 @@ import spacy
 from spacy.vocab import Vocab
 
 from ..common.arguments import Count, Positive, checked
+from ..common.files import check_new
 from ..common.lines import Account, clean, read_lines
 from ..common.load import source_path
 from ..common.outputs import check_file_output, check_folder_output, paths_in
@@ -211,13 +212,9 @@ def _read(
     inputs (Sequence[Source]): Other files that are read.
     uses_lang (bool): Whether the language decides more than what the pipeline says of itself.
     """
-    paths = []
-    for source in sources:
-        path = source_path(source).resolve()
-        # A pipeline's table is in its vocab.
-        paths.append(path / "vocab" if (path / "vocab").is_dir() else path)
-        if paths[-1] in paths[:-1]:
-            raise ValueError(f"The table {source} is given twice. Name it once.")
+    met = dict[tuple[int, int], Path]()
+    for path in map(source_path, sources):
+        check_new(path / "vocab" if (path / "vocab").is_dir() else path, met)
     if output.name.lower().endswith(_NOT_WRITTEN):
         raise ValueError(
             f"OUTPUT must be a folder or a file that ends in {', '.join(SUFFIXES)}, got {output}. "

@@ -8,7 +8,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..corpus.convert import convert
-from ..corpus.read import read_docs
+from ..corpus.read import items_of, read_docs, stream
 from ..corpus.sources import SUFFIXES, Reading
 from .options import Options
 
@@ -59,13 +59,10 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
         docs = list(read_docs(path, vocab))
         beside = sorted(str(x) for x in path.glob("**/*") if x.suffix.lower() in _BESIDE)
     elif isinstance(given, DocBin):
-        docs = list(given.get_docs(vocab))
+        docs = list(items_of(given, vocab, Doc))
     else:
-        is_list = isinstance(given, Iterable) and not isinstance(given, (bytes, Mapping, Doc))
-        items: Any = list(given) if is_list else given
-        if items == []:
-            raise ValueError(f"{name} has no texts. Give docs, or texts with their annotation.")
-        if not is_list or not all(isinstance(item, Doc) for item in items):
+        items = list(stream(given, f"{name} as a path, docs, or texts with their annotation"))
+        if not all(isinstance(item, Doc) for item in items):
             return _converted(items, name, options, group)
         made = DocBin(store_user_data=True, docs=items)  # in the vocab of the others
         docs = list(made.get_docs(vocab))

@@ -19,8 +19,11 @@ from .table import FLORET
 
 SUFFIXES = (".txt", ".vec", ".floret", ".gz")
 _BLANKS = re.compile("[ \t]+")
-# The end of a word that looks like a number of its vector, as in "word0 -7.86".
-_NUMBER_AT_END = re.compile(r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)$")
+# The end of a word that looks like a number of its vector, as in "word0 -7.86". It may be before
+# what ends a line elsewhere.
+_NUMBER_AT_END = re.compile(
+    r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)($|[\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+)
 _ERRORS_OF_DAMAGED_FILES = (
     EOFError,
     OSError,
@@ -53,7 +56,7 @@ def is_text(path: Path) -> bool:
 
 
 def ends_in_number(word: str) -> bool:
-    """Return whether a word ends in a blank, or in a blank and a decimal number.
+    """Return whether a word, or a line in it, ends in a blank, or in a blank and a decimal number.
 
     On a line of text, its end would be read as part of the vector.
     """

@@ -109,7 +109,23 @@ REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
     ("my.iob", "EU|B-ORG won|O\nEU|B-ORG O\n", {}, "expected word|tag"),
     ("my.conll", "Anna B-PER\u2028met O\u2028Bob B-PER\n", {}, "another line end"),
     ("my.conll", "Anna\tB-PER\u0085met\tO\n", {}, "another line end"),
+    ("my.iob", "Anna|B-PER met|O\x85Bob|B-PER left|O\n", {}, "another line end"),
+    ("my.iob", "met|O\u2028Bob|B-PER\n", {}, "another line end"),
+    # What is given twice
     ("my.conll", "Anna B-PER|I-ORG\nmet O\n", {}, "several tags"),
+    ("my.iob", "Anna|B-PER|B-ORG met|O|O\n", {}, "several tags"),
+    ("my.iob", "met|O Anna|B-PER|B-ORG\n", {}, "several tags"),
+    ("my.csv", "doc_id,text,label,doc_id\n1,a,x,2\n3,b,y,4\n", {}, "columns are called 'doc_id'"),
+    ("my.csv", "a,text,label,a\n1,a,x,2\n3,b,y,4\n", {"group": "a"}, "columns are called 'a'"),
+    *(
+        ("my.jsonl", json.dumps({"text": "Anna", "spans": [row]}) + "\n", {}, "is there twice")
+        for row in (
+            span(0, 4, start_offset=1),
+            span(0, 4, end_offset=5),
+            span(0, 4, labels=["Y"]),
+        )
+    ),
+    ("my.jsonl", '["Anna", {"text": "Bob", "cats": {"A": 1}}]\n', {}, "is there twice"),
     ("my.conll", "Anna b-PER\nmet O\nBob B-PER\n", {}, "my.conll:1: expected the tag"),
     ("my.conll", "Anna PER-B\nmet O\n", {}, "my.conll:1: expected the tag"),
     ("my.conll", "Anna PER\nmet O\nBob B-PER\n", {}, "my.conll:1: expected the tag"),
@@ -464,8 +480,24 @@ def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     read(tmp_path, "Anna B-PER\n")
     (tmp_path / "link.conll").symlink_to("my.conll")
     for again in ("my.conll", "link.conll", f"../{tmp_path.name}/my.conll"):
-        with pytest.raises(ValueError, match="given twice"):
+        with pytest.raises(ValueError, match="is the same file as"):
             convert([tmp_path / "my.conll", tmp_path / again])
+
+
+def test_what_is_said_twice_alike_is_read(tmp_path: Path) -> None:
+    row = span(0, 4, start_offset=0, end_offset=4, labels=["X"])
+    assert entities(docs_of(read_json(tmp_path, {"text": "Anna", "spans": [row]}))[0])
+    (doc,) = docs_of(read(tmp_path, "Anna|NNP|B-PER met|VBD|O\n", "my.iob"))
+    assert entities(doc) == [("Anna", "PER")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_cells_keep_their_line_ends(tmp_path: Path, end: str) -> None:
+    cell = "Anna\r\nleft\nat\rnoon"
+    content = end.join(["text,label", f'"{cell}",x', "b,y", ""])
+    done = read(tmp_path, content, "my.csv")
+    assert [doc.text for doc in docs_of(done)] == [cell, "b"]
+    assert docs_of(done)[1].cats == {"x": 0, "y": 1}
 
 
 def test_labels_that_are_tags_of_tokens_are_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What is given to functions as a corpus, a text or a pipeline."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,25 +9,37 @@ from typing import Any
 import numpy
 import pytest
 import spacy
+from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy.training import Example
+from spacy.vocab import Vocab
 
 from spacy_multihash import (
+    Reading,
     apply,
     calibrate,
+    convert,
     corpus_stats,
+    count_symbols,
     errors,
     estimate,
     evaluate,
+    evaluate_entities,
     explain,
     explain_corpus,
     init_config,
+    init_tables,
+    keep_entities,
+    known_entities,
     next_texts,
+    prune_vectors,
+    reduce_vectors,
     show,
 )
+from spacy_multihash.corpus.read import tokens_of
 from spacy_multihash.training.plan import plan_fit
-from tests.helpers.corpora import write_corpus
+from tests.helpers.corpora import CALLBACK, LOOKUP, small_config, write_corpus
 
 BLANK = spacy.blank("en")
 
@@ -79,6 +92,107 @@ def test_a_docbin_is_a_corpus() -> None:
     assert errors(pipeline(), [Example(pipeline().make_doc("Anna left"), gold())]).gold == 1
 
 
+class Items:
+    """What has items by number alone, as a Dataset of torch."""
+
+    def __init__(self, *items: Any) -> None:
+        self.items = items
+
+    def __getitem__(self, number: int) -> Any:
+        return self.items[number]
+
+
+def test_whatever_python_iterates_over_is_a_corpus() -> None:
+    for name, function in OF_GOLD.items():
+        if name not in ("calibrate", "plan_fit"):  # for one text
+            function(Items(gold()))
+    for function in OF_TEXTS.values():
+        function(Items("Anna left"))
+    rows = Items({"tokens": ["Anna", "left"], "ner_tags": [1, 0]})
+    (doc,) = convert(rows, reading=Reading(labels=["O", "B-PER"])).docs["docs"]
+    assert [ent.label_ for ent in doc.ents] == ["PER"]
+    with pytest.raises(ValueError, match=r"texts:1: .*--labels"):
+        convert(rows)
+    assert convert(Items(("Anna", [(0, 4, "PER")]))).docs["docs"][0].ents
+
+
+@pytest.mark.parametrize("name", [*OF_GOLD, *OF_TEXTS, "convert"])
+def test_no_items_are_refused(name: str) -> None:
+    function = {**OF_GOLD, **OF_TEXTS, "convert": convert}[name]
+    for given in ([], Items(), DocBin()):
+        with pytest.raises(ValueError, match="got none|must be"):
+            function(given)
+    used = iter([gold()])
+    list(used)
+    with pytest.raises(ValueError, match="only once"):
+        function(used)
+
+
+def snapshot(*given: Any) -> list[Any]:
+    """What may not change of docs, pipelines, vocabs and whatever JSON holds."""
+    states = []
+    for one in given:
+        if isinstance(one, Doc):
+            states.append((one.to_bytes(), one.to_array(["NORM", "LEMMA"]).tolist(), one.cats))
+            one = one.vocab
+        if isinstance(one, Language):
+            states.append((one.meta, one.config.to_str(), one.to_bytes(exclude=["vocab"])))
+            one = one.vocab
+        if isinstance(one, Vocab):
+            states.append(
+                (id(one.vectors), one.vectors.to_bytes(exclude=["strings"]), one.lookups.to_bytes())
+            )
+        else:
+            states.append(one)
+    return deepcopy(states)
+
+
+def with_vectors() -> Language:
+    nlp = spacy.blank("en")
+    for word, vector in zip(("Anna", "Bob"), numpy.eye(2, 3, dtype="float32"), strict=True):
+        nlp.vocab.set_vector(word, vector)
+    return nlp
+
+
+def test_what_is_given_stays_as_it_was(tmp_path: Path) -> None:
+    nlp, doc, other = pipeline(), gold(), with_vectors()
+    doc[0].norm_ = "ann"
+    doc.user_data["key"] = "value"
+    records: list[Any] = [
+        {"text": "Anna left", "spans": [span], "meta": {"doc_id": 1}}
+        for span in ({"start": 0, "end": 4, "label": "PER"}, {"start": 5, "end": 9, "label": "X"})
+    ]
+    pairs = [("Anna left", {"PER": 1.0}), ("Bob", {"PER": 0.0})]
+    words, overrides = ["Anna", "Bob"], {"paths.train": str(tmp_path / "train.spacy")}
+    config = small_config(tmp_path / "none.spacy", LOOKUP, **CALLBACK)
+    config.to_disk(tmp_path / "my.cfg")
+    write_corpus(tmp_path / "train.spacy", [doc])
+    other.to_disk(tmp_path / "vectors")
+    example = Example(nlp(doc.text), doc)
+    verbs: dict[str, Callable[[], Any]] = {
+        "convert": lambda: (convert(records), convert(pairs)),
+        "corpus_stats": lambda: corpus_stats([doc], DocBin(docs=[doc]), vectors=other),
+        "corpus_stats vocab": lambda: corpus_stats([doc], vectors=other.vocab),
+        "evaluate": lambda: evaluate(nlp, [doc], [doc]),
+        "evaluate_entities": lambda: evaluate_entities([example], known_entities([doc])),
+        "keep_entities": lambda: keep_entities(doc, lambda span: False),
+        "count_symbols": lambda: count_symbols([doc], {"NORM": IDS["NORM"]}),
+        "init_tables": lambda: init_tables(tmp_path / "my.cfg", overrides=overrides),
+        "training_docs": lambda: [*tokens_of([Example(nlp.make_doc(doc.text), doc)])],
+        "reduce_vectors": lambda: reduce_vectors(
+            tmp_path / "vectors", tmp_path / "out.txt", width=1, words=words, keep_origin=True
+        ),
+        "prune_vectors": lambda: prune_vectors(
+            tmp_path / "vectors", tmp_path / "pruned.txt", words=words
+        ),
+    }
+    given = (nlp, doc, other, records, pairs, words, overrides, example.predicted)
+    for name, verb in verbs.items():
+        before = snapshot(*given)
+        verb()
+        assert snapshot(*given) == before, name
+
+
 def test_labels_of_texts_are_numbers() -> None:
     doc = BLANK("Anna")
     doc.cats = {"A": numpy.bool_(True), "B": 0}
@@ -90,7 +204,7 @@ def test_labels_of_texts_are_numbers() -> None:
 
 def test_entities_are_not_all_unseen() -> None:
     with pytest.raises(ValueError, match="no entities, so that all would be unseen"):
-        evaluate(pipeline(), [gold()], [])
+        evaluate(pipeline(), [gold()], [BLANK("Anna")])
 
 
 @pytest.mark.parametrize("text", [None, 5, b"Anna", ["Anna"], " "])

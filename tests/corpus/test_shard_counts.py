@@ -50,7 +50,8 @@ def count(
 def described(train: SplitCounts, dev: SplitCounts, matching: Matching) -> str:
     vocab = create_vocab("en", English.Defaults)
     counts = {"train": train, "dev": dev}
-    stats = describe_counts(counts, vocab, word_attrs(DEFAULT_ATTRS, vocab), matching)
+    attrs = word_attrs(DEFAULT_ATTRS, vocab)
+    stats = describe_counts(counts, vocab, vocab.vectors, attrs, matching)
     return json.dumps(asdict(stats))
 
 

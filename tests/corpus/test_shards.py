@@ -1,6 +1,7 @@
 """Folders of shards, and the docs of a shard."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,15 @@ def test_link_is_followed_unless_it_leads_to_the_corpus(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="is the same folder as .* would count more than once"):
             list_shards(corpus)
         (corpus / "c").unlink()
+
+
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_file_that_is_linked_counts_once(tmp_path: Path, link: Callable[..., None]) -> None:
+    link(tmp_path / "two.txt", write(tmp_path / "one.txt"))
+    with pytest.raises(ValueError, match="is the same file as .* would count more than once"):
+        list_shards(tmp_path)
+    (tmp_path / "two.txt").rename(tmp_path / "two.md")  # not a shard
+    assert list_shards(tmp_path) == ([tmp_path / "one.txt"], {".md": 1})
 
 
 def test_folder_without_shards_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,6 +194,18 @@ def test_table_of_fewer_rows_than_are_hashed_to_is_refused(ops: Ops) -> None:
             model(ops.asarray(numpy.stack([SYMBOLS, SYMBOLS], axis=1)), is_train)
 
 
+@pytest.mark.parametrize("at", [0, 1])
+def test_weighted_table_of_other_rows_says_how_many_it_has(ops: Ops, at: int) -> None:
+    model = multi_embed(weighted(), weighted()).initialize()
+    _, importance, table = model.layers[0].layers
+    node = (importance.layers[1], table)[at]
+    nV = node.get_dim("nV")
+    node.set_param("E", node.get_param("E")[:5])
+    for is_train in (True, False):
+        with pytest.raises(IndexError, match=f"has 5 rows, but .* maps to {nV}"):
+            model(ops.asarray(numpy.stack([SYMBOLS, SYMBOLS], axis=1)), is_train)
+
+
 def test_table_needs_a_number_of_rows_or_saved_weights() -> None:
     with pytest.raises(ValueError, match=r"number of rows \(nV\) is not set"):
         TableEmbed(3).initialize()

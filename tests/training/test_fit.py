@@ -361,7 +361,7 @@ REFUSALS: list[tuple[Any, dict[str, Any], str]] = [
     ("train.conll", {"settings": {"training.max_step": 5}}, "Did you mean --training.max_steps"),
     ("full/dev.conll", {"output": "full"}, "may not contain each other"),
     ("train.conll", {"output": "full"}, "full is not empty, and has no run"),
-    ([], {}, "train has no texts"),
+    ([], {}, "train as a path, .* got none"),
     ([PAIR, "Anna"], {}, "texts:2: expected"),
 ]
 

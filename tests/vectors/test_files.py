@@ -148,6 +148,13 @@ def test_text_may_lack_a_header_and_begin_with_a_mark(
     numpy.testing.assert_array_equal(table.data, X)
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\x85", "\r"])
+def test_other_line_ends_are_refused(tmp_path: Path, end: str) -> None:
+    (tmp_path / "in.txt").write_text(f"a 1.0 2.0\nb 3.0 4.0{end}c 5.0 6.0\n", newline="")
+    with pytest.raises(ValueError, match=r"in\.txt, line 2: expected a word and 2 numbers"):
+        read_table(tmp_path / "in.txt")
+
+
 @pytest.mark.parametrize("end", ["", "\n \t\r\n"])
 @pytest.mark.parametrize(
     "text",
