@@ -7,7 +7,7 @@ have a sentence a line, its tokens as word|tag. Data sets of Hugging Face have o
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -151,7 +151,7 @@ class Record:
 
     group (str): What names the document that a sentence is from, or "".
     text (Optional[str]): The text that the words spell, if the file has it.
-    cats (Mapping[str, float]): The labels of the text.
+    cats, is_whole: As in `AnnotatedText`.
     """
 
     words: list[str] = field(default_factory=list)
@@ -160,7 +160,8 @@ class Record:
     lines: list[int] = field(default_factory=list)
     group: str = ""
     text: Optional[str] = None
-    cats: Mapping[str, float] = field(default_factory=dict)
+    cats: Optional[dict[str, float]] = None
+    is_whole: bool = True
 
     @property
     def line(self) -> int:
@@ -551,7 +552,7 @@ def read_tagged_json(
                     account.problem(line, UNSEEN, repr(word))
                 record.add(clean(word), named, sent_start=not record.words, line=line)
             others = {name: each for name, each in value.items() if name != key}
-            record.cats, read = labels_of(others)
+            record.cats, record.is_whole, read = labels_of(others)
             for name in unread_keys(value, (*read, key)):
                 account.problem(line, UNREAD, repr(name))
             account.mark("written" if record.words else "left out", line, lines.stop - 1)
@@ -640,7 +641,7 @@ def doc_of(record: Record, scheme: Scheme, vocab: Vocab) -> Doc:
             if not words[i].strip() and ents[i + 1][:1] == "I":
                 ents[i] = ents[i + 1]
         doc = Doc(vocab, words=words, spaces=spaces, ents=ents)
-    doc.cats = dict(record.cats)
+    doc.cats = record.cats or {}
     return doc
 
 

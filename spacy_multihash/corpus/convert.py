@@ -23,16 +23,16 @@ from .shards import DOCS
 from .sources import (
     NAMES,
     SHOWN_LINES,
-    AnnotatedTexts,
     Reading,
     Source,
-    TaggedTokens,
+    offsets_hint,
     read_source,
     read_values,
     summarize,
 )
 from .splits import SPLITS, check_shares, split_corpus
 from .statistics import Contradictions, SplitCounts, label_rows
+from .texts import AnnotatedText
 
 # What a path may be, and what stands for a file: lists of (text, annotation) or JSON objects.
 Input = Union[str, Path, Iterable[Any]]
@@ -185,21 +185,20 @@ def convert(
     nlp = spacy.blank(lang)
     reading = reading or Reading()
     sources = _read_all(paths, reading)
-    items = [(source, i) for source in sources for i in range(len(source.items))]
-    groups = [source.items[i].group for source, i in items]
+    items = [(source, item) for source in sources for item in source.items]
+    groups = [item.group for _, item in items]
     docs, seen, written = list[Doc](), Contradictions(), Counter[int]()
-    for source, i in progress(items, desc="Converting", total=len(items)):
-        docs.append(source.make_doc(i, nlp))
-        line = source.items[i].line
+    for source, item in progress(items, desc="Converting", total=len(items)):
+        docs.append(source.make_doc(item, nlp))
         written[id(source)] += len(docs[-1].ents)
-        if former := seen.add(docs[-1], source.account.at(line)):
+        if former := seen.add(docs[-1], source.account.at(item.line)):
             detail = f"{former.text!r}, other annotation than in {former.first}"
-            source.account.problem(line, CONTRADICTS, detail)
+            source.account.problem(item.line, CONTRADICTS, detail)
     parts: Mapping[str, Sequence[int]] = {output.stem if output else "docs": range(len(items))}
     if split is not None:
         if len(items) == 1:
-            hint = sources[0].hint(nlp) if isinstance(sources[0], TaggedTokens) else ""
-            raise ValueError(f"There is 1 document, which --split can't part. {hint}".strip())
+            notes = sources[0].account.notes
+            raise ValueError(" ".join(["There is 1 document, which --split can't part.", *notes]))
         by_order = any(source.has_entities for source in sources)
         parts = split_corpus(docs, groups, shares, seed, by_order=by_order).places
     of_parts = {name: [docs[i] for i in places] for name, places in parts.items()}
@@ -223,12 +222,11 @@ def _report(source: Source, written: int, nlp: Language, reading: Reading) -> Fi
 
     Raises ValueError if its entities fit other offsets, and most don't fit these.
     """
-    account, given, hint = source.account, written, ""
-    if isinstance(source, TaggedTokens):
-        hint = source.hint(nlp)
-    elif source.has_entities:
-        given = sum(len(item.spans or ()) for item in source.items)
-        hint = source.hint(nlp) if account.problems else ""
+    account = source.account
+    texts = [item for item in source.items if isinstance(item, AnnotatedText) and item.spans]
+    given = sum(len(text.spans or ()) for text in texts) or written
+    is_odd = bool(texts and account.problems)
+    hint = offsets_hint(account, texts, reading.counting, nlp) if is_odd else ""
     report = FileReport(
         account.path,
         source.kind,
@@ -238,7 +236,7 @@ def _report(source: Source, written: int, nlp: Language, reading: Reading) -> Fi
         sorted(account.problems),
         [*account.notes, *filter(None, [hint])],
     )
-    if hint and isinstance(source, AnnotatedTexts) and reading.offsets is None:
+    if hint and reading.offsets is None:
         title = f"{account.path}: most entities don't align."
         raise ValueError("\n".join([title, *_lines(report.shown())]))
     return report

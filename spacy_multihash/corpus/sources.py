@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 from spacy.language import Language
 from spacy.tokens import Doc
@@ -39,6 +40,7 @@ from .texts import (
     read_texts,
 )
 
+Item = Union[Record, AnnotatedText]
 Format = Literal["conll", "jsonl", "csv"]
 SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".conll", ".conll2002", ".conll2003", ".iob", ".iob2", ".bio"), "conll"),
@@ -122,7 +124,7 @@ class Reading:
                 raise ValueError(f"--{each.name.replace('_', '-')} is empty. Leave it out.")
         if self.columns[0] == self.columns[1]:
             raise ValueError(f"Texts and labels are both in {self.columns[0]!r}: name another.")
-        Offsets.parse(self.offsets or "characters")
+        _ = self.counting
         rules = (None, "sentences", "documents")
         if self.docs not in rules and not re.fullmatch("[1-9][0-9]*", self.docs):
             raise ValueError(
@@ -137,13 +139,18 @@ class Reading:
         return Layout(first, -1 if self.tag_column is None else self.tag_column)
 
     @property
+    def counting(self) -> Offsets:
+        """How offsets count."""
+        return Offsets.parse(self.offsets or "characters")
+
+    @property
     def columns(self) -> tuple[str, str]:
         """The columns of a CSV file."""
         return self.text_column or "text", self.label_column or "label"
 
     def check_applies(self, sources: "Sequence[Source]") -> None:
         """Raise ValueError for options that no file has a use for."""
-        used = {"format", "group"}.union(*(source.uses() for source in sources))
+        used = {"format", "group"}.union(*(source.uses for source in sources))
         for each in fields(self):
             if each.name not in used and getattr(self, each.name) is not None:
                 purpose, lacking = _USES[each.name]
@@ -155,138 +162,25 @@ class Reading:
 
 
 @dataclass
-class TaggedTokens:
-    """A file with a token a line, or of JSON with tokens.
-
-    account (Account): What became of its lines.
-    kind (str): A key of NAMES.
-    items (Sequence[Record]): The documents, which become docs.
-    scheme (Scheme): The scheme of the tags.
-    has_numbers (bool): Whether tags are numbers.
-    """
-
-    account: Account
-    kind: str
-    items: Sequence[Record]
-    scheme: Scheme
-    has_numbers: bool = False
-    has_entities: ClassVar = True
-
-    def uses(self) -> Sequence[str]:
-        """List the options of `Reading` that have an effect on the file."""
-        if self.kind == "conll":
-            return ("docs", "token_column", "tag_column")
-        return ("docs", "labels") if self.has_numbers else ("docs",)
-
-    def make_doc(self, i: int, nlp: Language) -> Doc:
-        """Make a doc of the words of a document. Spaces are unknown unless the file has a text."""
-        record = self.items[i]
-        try:
-            return doc_of(record, self.scheme, nlp.vocab)
-        except ValueError as error:
-            raise ValueError(
-                f"{self.account.at(record.line)}: the tokens don't spell the text "
-                f"{str(record.text)[:60]!r}. Correct the line, or leave the text out."
-            ) from error
-
-    def hint(self, nlp: Language) -> str:
-        """Say how to cut documents, if a sentence has very many tokens."""
-        longest = 0
-        for record in self.items:
-            if len(record.words) > _LONG_SENTENCE:
-                starts = [i for i, opens in enumerate(record.sent_starts) if opens]
-                bounds = pairwise([*starts, len(record.words)])
-                longest = max([longest, *(end - start for start, end in bounds)])
-        if longest <= _LONG_SENTENCE:
-            return ""
-        return (
-            f"A sentence has {longest:,} tokens: there's no blank line in it. Cut documents with, "
-            "for example, --docs 100"
-        )
-
-
-@dataclass
-class AnnotatedTexts:
-    """A file of texts.
+class Source:
+    """A file that was read, or texts in memory.
 
     account (Account): What became of its lines. `make_doc` adds problems.
     kind (str): A key of NAMES.
-    items (Sequence[AnnotatedText]): The texts, which become docs.
+    items (Sequence[Item]): The documents or texts, which become docs.
     has_entities (bool): Whether docs have entities.
-    labels (Sequence[str]): The labels of whole texts.
-    with_zeros (bool): Whether docs have 0 for labels that don't apply.
-    offsets (Offsets): How the file counts them.
+    uses (Sequence[str]): The options of `Reading` that have an effect on it.
+    make_doc (Callable[[Any, Language], Doc]): Makes the doc of an item.
+    scheme (Optional[Scheme]): The scheme of tags. None for texts.
     """
 
     account: Account
     kind: str
-    items: Sequence[AnnotatedText]
+    items: Sequence[Item]
     has_entities: bool
-    labels: Sequence[str]
-    with_zeros: bool
-    offsets: Offsets
-    scheme: ClassVar = None
-
-    def uses(self) -> Sequence[str]:
-        """List the options of `Reading` that have an effect on the file."""
-        if self.kind == "csv":
-            return ("text_column", "label_column", "label_separator")
-        return ["offsets"] * self.has_entities + ["label_separator"] * bool(self.labels)
-
-    def make_doc(self, i: int, nlp: Language) -> Doc:
-        """Make a doc of a text, with the entities that fall on tokens."""
-        item = self.items[i]
-        if len(item.text) > nlp.max_length:
-            raise ValueError(
-                f"{self.account.at(item.line)}: expected a text of at most {nlp.max_length:,} "
-                f"characters, which is what spaCy takes, got {len(item.text):,}. Cut it."
-            )
-        placed = PlacedText(item, nlp)
-        if self.labels and item.cats is not None:
-            is_whole = self.with_zeros and item.is_whole
-            zeros = dict.fromkeys(self.labels, 0.0) if is_whole else {}
-            placed.doc.cats = {**zeros, **item.cats}
-        if self.has_entities and item.spans is not None:
-            placed.set_entities(self.offsets)
-        self.account.problems += placed.problems
-        return placed.doc
-
-    def hint(self, nlp: Language) -> str:
-        """Say which offsets fit, if most entities don't: those that fit most of them exactly.
-
-        An entity fits exactly if nothing has to be trimmed. If no offsets fit, say so.
-        """
-        texts = (PlacedText(item, nlp) for item in self.items if item.spans)
-        all_spans = (
-            (text, span) for text in islice(texts, _HINT_TEXTS) for span in text.item.spans or ()
-        )
-        spans = list(islice(all_spans, _HINT_SPANS))
-
-        def fitting(offsets: Offsets) -> int:
-            places = (text.find(span, offsets) for text, span in spans)
-            return sum(place.span is not None and not place.kind for place in places)
-
-        now = fitting(self.offsets)
-        if 2 * now >= len(spans):
-            return ""
-        fit = {name: fitting(offsets) for name, (offsets, _) in OFFSETS.items()}
-        most = max(fit.values())
-        if 2 * most <= len(spans):
-            self.account.notes.append(
-                f"Only {now:,} of {len(spans):,} entities begin and end with a word: their offsets "
-                "may belong to another text, such as before its blanks or entities of HTML were "
-                "changed. Look at them, and correct the file."
-            )
-            return ""
-        best = [name for name in fit if fit[name] == most]
-        how = " or ".join(f"{OFFSETS[name][1]} (try --offsets {name})" for name in best)
-        return (
-            f"{most:,} of {len(spans):,} entities would fit exactly, {now:,} do now, if their "
-            f"offsets {how}"
-        )
-
-
-Source = Union[TaggedTokens, AnnotatedTexts]
+    uses: Sequence[str]
+    make_doc: Callable[[Any, Language], Doc]
+    scheme: Optional[Scheme] = None
 
 
 def read_source(path: Path, reading: Reading) -> Source:
@@ -323,7 +217,7 @@ def _source_of_json(account: Account, values: JsonValues, reading: Reading) -> S
     values = chain(first, values)
     if _are_tagged_tokens([value for _, value in first]):
         records, has_numbers = read_tagged_json(account, values, reading.labels, reading.group)
-        source: Source = _tagged_tokens(account, "tokens", records, reading, has_numbers)
+        source = _tagged_tokens(account, "tokens", records, reading, has_numbers)
     else:
         texts = list(read_texts(account, values, reading.group, reading.label_separator))
         source = _annotated_texts(account, "jsonl", texts, reading)
@@ -396,7 +290,7 @@ def _tagged_tokens(
     records: list[Record],
     reading: Reading,
     has_numbers: bool = False,
-) -> TaggedTokens:
+) -> Source:
     """Cut documents, and note odd tags and tokens."""
     path = account.path
     if not records:
@@ -417,23 +311,52 @@ def _tagged_tokens(
     tags = Counter(tag for record in records for tag in record.tags)
     if 2 * len(glued) > tags.total():
         account.problems += glued
-    labels = sorted({label for record in records for label in record.cats})
-    for record in records if len(labels) * len(records) <= _ZEROS else ():
-        if record.cats:
-            record.cats = {**dict.fromkeys(labels, 0.0), **record.cats}
+    _add_zeros(account, records)
     if not any(tag not in ("O", MISSING) for tag in tags):
         account.notes.append(
             f"All {tags.total():,} tags of {path} are {' or '.join(sorted(tags))}: it has no "
             "entities. Exports of annotation tools leave out layers of your own."
         )
     named = Counter({tag[2:]: tags[tag] for tag in tags if tag[0] in "BSU"})
-    account.notes += name_no_labels(named, "entities")
-    return TaggedTokens(account, kind, records, scheme, has_numbers)
+    account.notes += [*name_no_labels(named, "entities"), *_length_notes(records)]
+    uses = [
+        "docs",
+        *(["token_column", "tag_column"] if kind == "conll" else ["labels"] * has_numbers),
+    ]
+    return Source(
+        account, kind, records, True, uses, partial(_doc_of_tokens, account, scheme), scheme
+    )
+
+
+def _length_notes(records: Sequence[Record]) -> Iterator[str]:
+    """Say how to cut documents, if a sentence has very many tokens."""
+    longest = 0
+    for record in records:
+        if len(record.words) > _LONG_SENTENCE:
+            starts = [i for i, opens in enumerate(record.sent_starts) if opens]
+            bounds = pairwise([*starts, len(record.words)])
+            longest = max([longest, *(end - start for start, end in bounds)])
+    if longest > _LONG_SENTENCE:
+        yield (
+            f"A sentence has {longest:,} tokens: there's no blank line in it. Cut documents with, "
+            "for example, --docs 100"
+        )
+
+
+def _doc_of_tokens(account: Account, scheme: Scheme, record: Record, nlp: Language) -> Doc:
+    """Make a doc of the words of a document. Spaces are unknown unless the file has a text."""
+    try:
+        return doc_of(record, scheme, nlp.vocab)
+    except ValueError as error:
+        raise ValueError(
+            f"{account.at(record.line)}: the tokens don't spell the text "
+            f"{str(record.text)[:60]!r}. Correct the line, or leave the text out."
+        ) from error
 
 
 def _annotated_texts(
     account: Account, kind: str, texts: Sequence[AnnotatedText], reading: Reading
-) -> AnnotatedTexts:
+) -> Source:
     """Note texts without words or annotation, or that weren't accepted.
 
     Raises ValueError if there are no texts or annotations, or if labels look like something else.
@@ -456,25 +379,84 @@ def _annotated_texts(
             '"label" or "accept".' + (f" {named} may be annotation: write it so." if named else "")
         )
     account.notes += _unread_notes(items)
-    if has_entities:
-        for text in items:
-            if text.spans is None:
-                account.problem(text.line, NOT_ANNOTATED, repr(text.text[:40]))
-        account.notes += _entity_notes(items)
-    if labels:
-        for text in items:
-            if text.cats is None and not has_entities:
+    _note_missing(account, items, has_entities=has_entities, has_labels=bool(labels))
+    account.notes += [*_entity_notes(items), *(_label_notes(items, labels) if labels else ())]
+    _add_zeros(account, items)
+    uses = ["offsets"] * has_entities + ["label_separator"] * bool(labels)
+    if kind == "csv":
+        uses = ["text_column", "label_column", "label_separator"]
+    make_doc = partial(_doc_of_text, account, reading.counting if has_entities else None)
+    return Source(account, kind, items, has_entities, uses, make_doc)
+
+
+def _note_missing(
+    account: Account, items: Sequence[AnnotatedText], *, has_entities: bool, has_labels: bool
+) -> None:
+    for text in items:
+        if has_entities and text.spans is None:
+            account.problem(text.line, NOT_ANNOTATED, repr(text.text[:40]))
+        if has_labels and text.cats is None:
+            if not has_entities:
                 raise ValueError(
                     f'{account.at(text.line)}: expected "cats", "label" or "labels" as other texts '
                     "have, got none. If the label is unknown, leave the text out. If it has none, "
                     'add "cats": {}.'
                 )
-            if text.cats is None:
-                account.problem(text.line, NO_LABELS, repr(text.text[:40]))
-        account.notes += _label_notes(items, labels)
-    with_zeros = _writes_zeros(account, items, labels)
-    offsets = Offsets.parse(reading.offsets or "characters")
-    return AnnotatedTexts(account, kind, items, has_entities, labels, with_zeros, offsets)
+            account.problem(text.line, NO_LABELS, repr(text.text[:40]))
+
+
+def _doc_of_text(
+    account: Account, offsets: Optional[Offsets], item: AnnotatedText, nlp: Language
+) -> Doc:
+    """Make a doc of a text, with the entities that fall on tokens if there are offsets."""
+    if len(item.text) > nlp.max_length:
+        raise ValueError(
+            f"{account.at(item.line)}: expected a text of at most {nlp.max_length:,} characters, "
+            f"which is what spaCy takes, got {len(item.text):,}. Cut it."
+        )
+    placed = PlacedText(item, nlp)
+    placed.doc.cats = item.cats or {}
+    if offsets is not None and item.spans is not None:
+        placed.set_entities(offsets)
+    account.problems += placed.problems
+    return placed.doc
+
+
+def offsets_hint(
+    account: Account, texts: Sequence[AnnotatedText], offsets: Offsets, nlp: Language
+) -> str:
+    """Say which offsets fit, if most entities don't: those that fit most of them exactly.
+
+    An entity fits exactly if nothing has to be trimmed. If no offsets fit, note it.
+
+    texts (Sequence[AnnotatedText]): Texts with entities.
+    """
+    placed = (PlacedText(item, nlp) for item in texts[:_HINT_TEXTS])
+    all_spans = ((text, span) for text in placed for span in text.item.spans or ())
+    spans = list(islice(all_spans, _HINT_SPANS))
+
+    def fitting(offsets: Offsets) -> int:
+        places = (text.find(span, offsets) for text, span in spans)
+        return sum(place.span is not None and not place.kind for place in places)
+
+    now = fitting(offsets)
+    if 2 * now >= len(spans):
+        return ""
+    fit = {name: fitting(offsets) for name, (offsets, _) in OFFSETS.items()}
+    most = max(fit.values())
+    if 2 * most <= len(spans):
+        account.notes.append(
+            f"Only {now:,} of {len(spans):,} entities begin and end with a word: their offsets may "
+            "belong to another text, such as before its blanks or entities of HTML were changed. "
+            "Look at them, and correct the file."
+        )
+        return ""
+    best = [name for name in fit if fit[name] == most]
+    how = " or ".join(f"{OFFSETS[name][1]} (try --offsets {name})" for name in best)
+    return (
+        f"{most:,} of {len(spans):,} entities would fit exactly, {now:,} do now, if their offsets "
+        f"{how}"
+    )
 
 
 def _entity_notes(items: Sequence[AnnotatedText]) -> list[str]:
@@ -571,25 +553,26 @@ def _label_notes(items: Sequence[AnnotatedText], labels: Sequence[str]) -> Itera
         )
 
 
-def _writes_zeros(account: Account, items: Sequence[AnnotatedText], labels: Sequence[str]) -> bool:
-    """Return whether labels that don't apply get a 0, unless that's too many of them."""
+def _add_zeros(account: Account, items: Sequence[Item]) -> None:
+    """Add the labels that don't apply to texts, with 0, unless that's too many of them."""
+    labels = sorted({label for item in items for label in item.cats or ()})
+    whole = [item for item in items if item.is_whole and item.cats is not None]
     number = len(items) * len(labels)
-    if number <= _ZEROS:
-        return True
-    if all(len(x.cats) == 1 for x in items if x.is_whole and x.cats is not None):
+    if number > _ZEROS and all(len(item.cats or ()) == 1 for item in whole):
         account.notes.append(
             f"Only the label of each text is written: {len(items):,} texts with {len(labels):,} "
             "labels would have too many zeros. textcat takes all others as 0; textcat_multilabel "
             "doesn't."
         )
-        return False
+        return
     if number > _MOST_ZEROS:
         raise ValueError(
             f"{account.path}: {len(items):,} texts with {len(labels):,} labels, any number each, "
             f"need about {number * _BYTES / 1e9:,.1f} GB in spaCy. Leave rare labels out, or split "
             "them among several classifiers."
         )
-    return True
+    for item in whole:
+        item.cats = {**dict.fromkeys(labels, 0.0), **(item.cats or {})}
 
 
 def summarize(

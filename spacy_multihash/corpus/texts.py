@@ -232,8 +232,6 @@ def _text_of_json(
 ) -> AnnotatedText:
     """Read the text and the annotation of a JSON value. Raises ValueError."""
     record, unread = _of_tools(value)
-    if not isinstance(record, dict):
-        raise ValueError(f"expected a JSON object, got {repr(value)[:80]}. Correct the line.")
     item = AnnotatedText(lines, text_of(record), group=group_of(value, group))
     read = _add_entities(record, item)
     _add_labels(record, item, read, separator)
@@ -248,11 +246,11 @@ def _text_of_json(
     return item
 
 
-def labels_of(record: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
-    """Return the labels of an object's text, and the keys that have them. Raises ValueError."""
+def labels_of(record: Mapping[str, Any]) -> tuple[Optional[dict[str, float]], bool, list[str]]:
+    """Return `cats` and `is_whole` of an object's text, and the keys read. Raises ValueError."""
     item, read = AnnotatedText(range(0), ""), list[str]()
     _add_labels(record, item, read)
-    return item.cats or {}, read
+    return item.cats, item.is_whole, read
 
 
 def _add_entities(record: Mapping[str, Any], item: AnnotatedText) -> list[str]:
@@ -401,8 +399,10 @@ def _value_of(item: Any) -> str:  # noqa: ANN401 (any JSON)
     return json.dumps(value, sort_keys=True)
 
 
-def text_of(record: Mapping[str, Any]) -> str:
+def text_of(record: Any) -> str:  # noqa: ANN401 (any JSON)
     """Return the text of an object. Raises ValueError if it has none that UTF-8 can encode."""
+    if not isinstance(record, dict):
+        raise ValueError(f"expected a JSON object, got {repr(record)[:80]}. Correct the line.")
     if "text" not in record:
         keys = " and ".join(", ".join(json.dumps(key) for key in record).rsplit(", ", 1))
         raise ValueError(f'no "text" in the line (it has {keys or "nothing"}). Add it.')

@@ -208,6 +208,7 @@ NOTED: list[tuple[str, str, dict[str, Any], str]] = [
         for x in ("nan", "N/A", "none", "-1", "?")
     ),
     ("my.jsonl", NAMED_O, {}, "1 entities have the label 'O'"),
+    ("my.jsonl", json.dumps({"text": "Anna left", "spans": [span(0, 4)]}), {}, ""),
     ("my.jsonl", OTHER_TEXT, {}, "another text"),
     ("my.csv", JOINED, {}, "--label-separator '#'"),
     ("my.csv", JOINED, {"label_separator": "#"}, ""),
@@ -410,6 +411,14 @@ def test_texts_without_a_kind_of_annotation_are_missing(tmp_path: Path) -> None:
     found = docs_of(read_json(tmp_path, *rows))
     assert [missing(doc) for doc in found] == [[], ["Bob"], []]
     assert [bool(doc.cats) for doc in found] == [True, True, False]
+
+
+@pytest.mark.parametrize("more", [{"spans": []}, {"tokens": ["a"], "tags": ["B-X"]}])
+def test_cats_say_nothing_of_other_labels(tmp_path: Path, more: dict[str, Any]) -> None:
+    done = read_json(tmp_path, *({"text": "a", "cats": {x: 1}, **more} for x in "AB"))
+    assert [doc.cats for doc in docs_of(done)] == [{"A": 1}, {"B": 1}]
+    done = read_json(tmp_path, *({"text": "a", "labels": [x], **more} for x in "AB"))
+    assert [doc.cats for doc in docs_of(done)] == [{"A": 1, "B": 0}, {"A": 0, "B": 1}]
 
 
 def test_labels_that_are_never_denied_are_named() -> None:

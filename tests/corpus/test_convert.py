@@ -58,7 +58,7 @@ def read_json(folder: Path, *records: Any, **settings: Any) -> Source:
 
 
 def docs_of(source: Source) -> list[Doc]:
-    return [source.make_doc(i, NLP) for i in range(len(source.items))]
+    return [source.make_doc(item, NLP) for item in source.items]
 
 
 def groups(source: Source) -> list[str]:
@@ -165,8 +165,8 @@ def test_odd_tags_and_tokens_are_pointed_out(tmp_path: Path) -> None:
     assert source.account.problems == [(1, GLUED, "'EU NNP'"), (2, GLUED, "'won VB'")]
     assert read(tmp_path, "EU\tB-ORG\nNew York\tO\n").account.problems == []
     source = read(tmp_path, "a O\n" * 1_001)
-    assert "A sentence has 1,001 tokens" in source.hint(NLP)
-    assert read(tmp_path, "a O\n" * 1_001, docs="1000").hint(NLP) == ""
+    assert "A sentence has 1,001 tokens" in source.account.notes[-1]
+    assert "A sentence" not in "".join(read(tmp_path, "a O\n" * 1_001, docs="1000").account.notes)
 
 
 @pytest.mark.parametrize("key", ["ner_tags", "tags", "labels"])
