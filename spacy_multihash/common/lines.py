@@ -2,12 +2,14 @@
 
 import gzip
 import re
+import tarfile
+import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Optional
+from typing import IO, ClassVar, NamedTuple, Optional, cast
 
 # Control characters other than whitespace, soft hyphens, zero-width spaces, marks of direction and
 # of annotation, fillers, byte order marks, halves of characters, and codes that are no characters.
@@ -18,6 +20,14 @@ INVISIBLE = re.compile(
 _MARK = "\ufeff"
 _JOINERS = "\u034f\u180e\u200c\u200d"  # they mean something between letters
 _SHOWN_ERRORS = 5
+_ERRORS_OF_DAMAGED_FILES = (
+    EOFError,
+    gzip.BadGzipFile,
+    RuntimeError,  # an archive with a password, or an unsupported compression
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 # How files that aren't text begin, what they are, and what to do.
 _PACKED = {
     b"\x1f\x8b": ("packed by gzip", "Unpack it, or let its name end in .gz"),
@@ -133,20 +143,25 @@ class Account:
         return {"lines": len(self._fates), **counts}
 
 
-def read_lines(account: Account, *, keeps_ends: bool = False) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line of a UTF-8 file, plain or .gz.
+def read_lines(
+    account: Account, *, keeps_ends: bool = False, advice: str = ""
+) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line of a UTF-8 file.
+
+    The file is plain or .gz, or the only file in a .zip, .tar.gz or .tgz. A line feed ends a line.
 
     keeps_ends (bool): Whether texts have their line ends.
+    advice (str): What to do about lines that aren't UTF-8.
 
-    Raises ValueError for a line that isn't UTF-8, which the account may keep, for a truncated .gz
-    file, and for files of other kinds.
+    Raises ValueError for a line that isn't UTF-8, which the account may keep, for damaged archives,
+    and for files of other kinds.
     """
     for number, raw in _read_bytes(account.path):
         account.read(number)
         try:
             line = _decoded(raw)
         except ValueError as error:
-            account.refuse(number, str(error))
+            account.refuse(number, f"{error} {advice}".strip())
         else:
             yield number, line if keeps_ends else line.rstrip("\r\n")
 
@@ -168,18 +183,48 @@ def _decoded(raw: bytes) -> str:
 
 def _read_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
     number = 0
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file_:
-        try:
+    try:
+        with _opened(path) as file_:
             for number, raw in enumerate(file_, start=1):
                 if number == 1:
                     _check_kind(path, raw)
                 yield number, raw
-            if path.suffix == ".gz" and not path.stat().st_size:
-                raise EOFError("it has no bytes, where a packed empty file has some")
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(
-                f"{path} is cut off or damaged after line {number} ({error}). Copy it again."
-            ) from error
+        if path.suffix == ".gz" and not path.stat().st_size:
+            raise EOFError("it has no bytes, where a packed empty file has some")
+    except _ERRORS_OF_DAMAGED_FILES as error:
+        raise ValueError(
+            f"{path} is cut off or damaged after line {number} ({error}). Copy it again."
+        ) from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    name = path.name.lower()
+    with ExitStack() as stack:
+        if name.endswith((".tar.gz", ".tgz")):
+            tar = stack.enter_context(tarfile.open(path, "r:gz"))
+            member = _only(path, [member.name for member in tar if member.isfile()])
+            file_ = cast(IO[bytes], tar.extractfile(member))
+        elif name.endswith(".zip"):
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            names = [info.filename for info in archive.infolist() if not info.is_dir()]
+            member = _only(path, [name for name in names if not name.startswith("__MACOSX/")])
+            file_ = archive.open(member)
+        else:
+            file_ = cast(IO[bytes], (gzip.open if name.endswith(".gz") else open)(path, "rb"))
+        yield stack.enter_context(file_)
+
+
+def _only(path: Path, names: Sequence[str]) -> str:
+    """Return the name of the only file in an archive."""
+    if not names:
+        raise EOFError("the archive has no file")
+    if len(names) > 1:
+        raise ValueError(
+            f"{path}: expected an archive with one file, got {', '.join(names)}. Unpack it, and "
+            "give the path of one of them."
+        )
+    return names[0]
 
 
 def _check_kind(path: Path, first: bytes) -> None:

@@ -52,7 +52,7 @@ _SAMPLE = 2000  # lines to try advice on
 NOT_SEEN = "Left out: token of invisible characters alone"
 UNSEEN = "Invisible characters in a token, removed"
 RANGE = "Left out: line for several tokens, which follow it"
-EMPTY = "Left out: text without words"
+NO_WORDS = "Left out: text without words"
 UNREAD = "Not read: a key or column that may be annotation"
 
 
@@ -559,7 +559,7 @@ def read_tagged_json(
             if record.words:
                 records.append(record)
             else:
-                account.problem(line, EMPTY, "[]")
+                account.problem(line, NO_WORDS, "[]")
     account.check_errors()
     return records, has_numbers
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Optional, Union
 from spacy.language import Language
 from spacy.pipeline.ner import ner_score
 from spacy.scorer import PRFScore
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import Doc, Span
 from spacy.training import Corpus, Example
 from spacy.util import minibatch
 from spacy.vocab import Vocab
@@ -23,7 +23,7 @@ from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..common.templates import render
 from .annotation import name_other, other_annotation
-from .read import items_of, read_docs
+from .read import Docs, gold_docs
 from .spans import Piece, match, side_by_side
 
 _BATCH = 256
@@ -171,8 +171,8 @@ def _table(title: str, by_name: Mapping[str, Scores]) -> Table:
 @checked
 def evaluate(
     nlp: Union[Language, str, Path],
-    docs: Union[str, Path, DocBin, Iterable[Doc]],
-    train: Union[str, Path, DocBin, Iterable[Doc], None] = None,
+    docs: Docs,
+    train: Optional[Docs] = None,
     *,
     matching: Matching = VERBATIM,
     progress: Progress = no_progress,
@@ -194,39 +194,28 @@ def evaluate(
     """
     if train is None and matching != VERBATIM:
         raise ValueError("How entities are compared is for train. Give train, or no matching.")
-    nlp, known = loaded(nlp), None
-    if isinstance(train, (str, Path)):
-        known = read_known_entities(train, nlp.vocab, matching)
-    elif train is not None:
-        known = known_entities(items_of(train, nlp.vocab, Doc), matching)
-        _check_known(known, "The training corpus")
-    if isinstance(docs, (str, Path)):
-        docs = read_docs(docs, nlp.vocab)
-    examples = list(Corpus("").make_examples(nlp, items_of(docs, nlp.vocab, Doc)))
+    nlp = loaded(nlp)
+    known = None if train is None else read_known_entities(train, nlp.vocab, matching)
+    examples = list(Corpus("").make_examples(nlp, gold_docs(docs, nlp.vocab)))
     for batch in progress(list(minibatch(examples, _BATCH)), desc="Predicting"):
         predict(nlp, batch)
     return evaluate_entities(examples, known)
 
 
-def read_known_entities(
-    train: Union[str, Path], vocab: Vocab, matching: Matching = VERBATIM
-) -> KnownEntities:
+def read_known_entities(train: Docs, vocab: Vocab, matching: Matching = VERBATIM) -> KnownEntities:
     """Read the entities of the corpus that a pipeline was trained on.
 
     Raises FileNotFoundError if there is no corpus, and ValueError if it cannot be read or has no
     entities.
     """
-    entities = known_entities(read_docs(train, vocab), matching)
-    _check_known(entities, f"The training corpus at {train}")
-    return entities
-
-
-def _check_known(entities: KnownEntities, what: str) -> None:
+    entities = known_entities(gold_docs(train, vocab), matching)
     if not entities.keys:
+        where = f" at {train}" if isinstance(train, (str, Path)) else ""
         raise ValueError(
-            f"{what} has no entities, so that all would be unseen. Give the corpus that the "
-            "pipeline was trained on, with its gold entities."
+            f"The training corpus{where} has no entities, so that all would be unseen. Give the "
+            "corpus that the pipeline was trained on, with its gold entities."
         )
+    return entities
 
 
 def predict(nlp: Language, examples: Sequence[Example]) -> None:

@@ -19,8 +19,9 @@ from thinc.types import Ints2d
 from ..common.arguments import is_iterable
 from ..common.files import check_new, reading, replacing_file, staging
 
-# A corpus: a .spacy file or a folder of them, or docs or examples with gold annotation.
-Data = Union[str, Path, DocBin, Iterable[Doc], Iterable[Example]]
+# A corpus: a .spacy file or a folder of them, or docs, maybe in examples, with gold annotation.
+Docs = Union[str, Path, DocBin, Iterable[Doc]]
+Data = Union[Docs, Iterable[Example]]
 DOCS, JSON_LINES, TEXTS = ".spacy", ".jsonl", (".txt", ".txt.gz")
 ENDINGS = (DOCS, JSON_LINES, f"{JSON_LINES}.gz", *TEXTS)
 _REPAIR = "copy or convert the file again"
@@ -124,6 +125,13 @@ def items_of(data: Any, vocab: Vocab, *kinds: type) -> Iterator[Any]:  # noqa: A
             kind = type(item).__name__
             raise ValueError(f"Expected {expected}, got {kind} among them: {item!r:.60}.")
         yield item
+
+
+def gold_docs(data: Docs, vocab: Vocab) -> Iterator[Doc]:
+    """Stream the docs of a corpus. Raises the errors of `read_docs` at the call."""
+    if isinstance(data, (str, Path)):
+        return read_docs(data, vocab)
+    return items_of(data, vocab, Doc)
 
 
 def examples_of(nlp: Language, data: Data) -> Iterator[Example]:

@@ -19,6 +19,7 @@ from .annotation import ACCEPT, NOT_ACCEPTED, is_tag, name_no_labels
 from .conll import (
     DOCSTART,
     MISSING,
+    NO_WORDS,
     UNREAD,
     Layout,
     Record,
@@ -49,7 +50,6 @@ SUFFIXES: dict[str, Format] = {
 }
 NAMES = {"conll": "CoNLL", "jsonl": "JSON lines", "tokens": "JSON lines of tokens", "csv": "CSV"}
 
-NO_WORDS = "Left out: text without words"
 NOT_ANNOTATED = "Missing annotation of entities, not even an empty list"
 NO_LABELS = "Missing annotation of labels, not even an empty list"
 ODD_TAG = "I- tags without a B- before them, read as B-"
@@ -239,7 +239,8 @@ def guess_format(path: Path, reading: Reading) -> Format:
 
     Raises ValueError if neither fits a format.
     """
-    suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix.lower()
+    is_packed = path.suffix.lower() in (".gz", ".zip")
+    suffix = (path.with_suffix("") if is_packed else path).suffix.lower()
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
     votes: Counter[str] = Counter()

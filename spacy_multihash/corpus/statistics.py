@@ -35,7 +35,7 @@ from .alignment import INCORRECT_SPANS
 from .annotation import name_other, other_annotation
 from .conll import DOCSTART
 from .evaluation import VERBATIM, Matching
-from .read import items_of, known_labels, text_labels
+from .read import Docs, items_of, known_labels, text_labels
 from .shards import choose_shards, not_counted, read_shard
 from .symbols import attr_ids
 
@@ -49,8 +49,6 @@ _REPEATED = 20  # entities, to tell whether the order means anything
 _SHUFFLED = 0.3  # the share of near repeats; 0.19 by chance
 _MAX_TOKENS = 10**6  # to read for repeats and contradictions
 _MAX_STRINGS = 10**6  # in a vocab, before it's made anew
-
-Corpus = Union[str, Path, DocBin, Iterable[Doc]]
 
 
 def has_vectors(vectors: Vectors, keys: numpy.ndarray) -> numpy.ndarray:
@@ -586,9 +584,9 @@ class Pool(Protocol):
 
 @checked
 def corpus_stats(
-    train: Corpus,
-    dev: Optional[Corpus] = None,
-    test: Optional[Corpus] = None,
+    train: Docs,
+    dev: Optional[Docs] = None,
+    test: Optional[Docs] = None,
     *,
     lang: Optional[str] = None,
     vectors: Union[str, Path, Language, Vocab, None] = None,
@@ -600,7 +598,7 @@ def corpus_stats(
 ) -> CorpusStats:
     """Count docs, entities, words and attributes of a corpus.
 
-    train, dev, test (Corpus): Docs with gold annotation; or a .spacy, .jsonl or .txt file, or a
+    train, dev, test (Docs): Docs with gold annotation; or a .spacy, .jsonl or .txt file, or a
         folder of them. Docs of all splits share a vocab.
     lang (Optional[str]): The language of the vocab that computes the attributes. None: the language
         of the docs or the vectors, or xx.

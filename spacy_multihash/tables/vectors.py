@@ -241,19 +241,18 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
     pairs: dict[tuple[str, ...], int] = {}
     account = Account(path)
     for number, line in read_lines(account):
-        words = [clean(word) for word in (line.split("\t") if "\t" in line else line.split())]
-        if not line.strip():
-            account.mark("blank", number)
-            continue
-        pair = tuple(words)
-        if len(words) != 2 or not all(words) or pair in pairs:
-            problem = f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
-            raise ValueError(
-                f"{path}, line {number}: expected two words with a tab between, got {problem}. "
-                "Correct or remove the line."
-            )
-        pairs[pair] = number
-        account.mark("written", number)
+        pair = tuple(clean(word) for word in (line.split("\t") if "\t" in line else line.split()))
+        with account.line(number, "written" if line.strip() else "blank"):
+            if line.strip() and (len(pair) != 2 or not all(pair) or pair in pairs):
+                problem = (
+                    f"a pair that line {pairs[pair]} has" if pair in pairs else repr(line[:40])
+                )
+                raise ValueError(
+                    f"expected two words with a tab between, got {problem}. Correct or remove the "
+                    "line."
+                )
+            if line.strip():
+                pairs[pair] = number
     account.check()
     if not pairs:
         raise ValueError(f"{path} has no pairs. Write two words on each line.")

@@ -2,18 +2,14 @@
 
 import gzip
 import re
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Optional, cast
 
 import numpy
 
-from ..common.files import UnreadableFile
-from ..common.lines import Account
+from ..common.lines import Account, read_lines
 from ..common.progress import Progress, no_progress
 from .table import FLORET
 
@@ -24,16 +20,8 @@ _BLANKS = re.compile("[ \t]+")
 _NUMBER_AT_END = re.compile(
     r" [-+]?(?=\.?\d)(\d*\.\d*([eE][-+]?\d+)?|\d+[eE][-+]?\d+)($|[\r\v\f\x1c-\x1e\x85\u2028\u2029])"
 )
-_ERRORS_OF_DAMAGED_FILES = (
-    EOFError,
-    OSError,
-    RuntimeError,  # an archive with a password, or an unsupported compression
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-_NOT_TEXT = (
-    "expected vectors as text in UTF-8. Convert the file, such as with gensim: "
+_CONVERT = (
+    "Vectors in binary must be converted, for example with gensim: "
     "KeyedVectors.load_word2vec_format(path, binary=True)"
     '.save_word2vec_format("vectors.txt")'
 )
@@ -72,37 +60,27 @@ def read_text(
     can't end in a decimal number: such a line has an extra column.
 
     Returns the words, their vectors (words, width) float32, and the settings of floret. Raises
-    ValueError, with the line, for another width, wrong numbers, invalid UTF-8, and damaged files.
+    ValueError, with the line, for another width and wrong numbers, and the errors of `read_lines`.
     """
-    words: list[str] = []
-    numbers = bytearray()
+    words, numbers, account = list[str](), bytearray(), Account(path)
     header: Optional[Header] = None
-    number, account = 0, Account(path)
-    try:
-        with _opened(path) as file_:
-            lines = progress(file_, desc="Reading", unit=" lines")
-            for number, line in enumerate(lines, start=1):
-                account.read(number)
-                text = _decoded(line)
-                if not text:
-                    account.mark("blank", number)
+    lines = read_lines(account, advice=_CONVERT)
+    for number, line in progress(lines, desc="Reading", unit=" lines"):
+        # Only a line feed ends a line, and words keep invisible characters.
+        text = line.rstrip(" \t\r")
+        if not text:
+            account.mark("blank", number)
+            continue
+        with account.line(number):
+            if header is None:
+                header = _header(text)
+                if header.rows is not None:
+                    account.mark("header", number)
                     continue
-                if header is None:
-                    header = _header(text)
-                    if header.rows is not None:
-                        account.mark("header", number)
-                        continue
-                word, vector = _parsed(text, header.width)
-                words.append(word)
-                numbers += vector.tobytes()
-                account.mark("written", number)
-    except _ERRORS_OF_DAMAGED_FILES as error:
-        raise UnreadableFile(
-            f"{path} is damaged after line {number} ({error}). Copy or make it again."
-        ) from error
-    except ValueError as error:
-        where = f"{path}, line {number}" if number else path
-        raise ValueError(f"{where}: {error}") from error
+            word, vector = _parsed(text, header.width)
+            words.append(word)
+            numbers += vector.tobytes()
+            account.mark("written", number)
     account.check()
     if header is None:
         raise ValueError(f"{path} is empty: expected a line for each word. Check the path.")
@@ -140,49 +118,6 @@ def write_text(
         file_.write((" ".join([str(len(rows)), str(data.shape[1]), *settings]) + "\n").encode())
         for word, row in zip(words, rows, strict=True):
             file_.write(f"{word} {pattern % tuple(data[row].tolist())}\n".encode())
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    name = path.name.lower()
-    with ExitStack() as stack:
-        if name.endswith((".tar.gz", ".tgz")):
-            tar = stack.enter_context(tarfile.open(path, "r:gz"))
-            member = _only([member.name for member in tar if member.isfile()])
-            file_ = cast(IO[bytes], tar.extractfile(member))
-        elif name.endswith(".zip"):
-            archive = stack.enter_context(zipfile.ZipFile(path))
-            names = [info.filename for info in archive.infolist() if not info.is_dir()]
-            member = _only([name for name in names if not name.startswith("__MACOSX/")])
-            file_ = archive.open(member)
-        else:
-            file_ = cast(IO[bytes], (gzip.open if name.endswith(".gz") else open)(path, "rb"))
-        yield stack.enter_context(file_)
-
-
-def _only(names: Sequence[str]) -> str:
-    """Return the name of the only file in an archive."""
-    if not names:
-        raise EOFError("the archive has no file")
-    if len(names) > 1:
-        raise ValueError(
-            f"expected an archive with one file, got {', '.join(names)}. Unpack it, and give "
-            "the path of one of them."
-        )
-    return names[0]
-
-
-def _decoded(line: bytes) -> str:
-    """Decode a line. Only a line feed ends a line, since words may contain other separators.
-
-    Words keep invisible characters, except byte order marks of files that were joined.
-    """
-    if b"\0" in line:
-        raise ValueError(_NOT_TEXT)
-    try:
-        return line.decode("utf8").lstrip("\ufeff").rstrip(" \t\r\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(_NOT_TEXT) from error
 
 
 def _header(line: str) -> Header:

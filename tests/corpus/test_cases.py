@@ -1,6 +1,7 @@
 """Files and habits of people who do this job: what they hold is read right, or named."""
 
 import json
+import zipfile
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -14,7 +15,7 @@ from spacy.training import Example
 
 from spacy_multihash import Converted, Reading, convert, corpus_stats
 from spacy_multihash.corpus.alignment import HIDDEN, NOT_ALIGNED, REJECTED
-from spacy_multihash.corpus.conll import EMPTY, RANGE, UNREAD, UNSEEN
+from spacy_multihash.corpus.conll import NO_WORDS, RANGE, UNREAD, UNSEEN
 from spacy_multihash.corpus.convert import CONTRADICTS
 from spacy_multihash.inspection.errors import errors
 from spacy_multihash.tables.vectors import read_pairs, read_words
@@ -248,7 +249,7 @@ def test_tokens_without_words_and_ranges_are_left_out_and_named(tmp_path: Path) 
     assert texts(done) == ["in dem Rom"] and kinds(done) == {RANGE}
     tokens = [{"tokens": [], "ner_tags": []}, {"tokens": ["Rom"], "ner_tags": ["B-LOC"]}]
     done = read_json(tmp_path, *tokens)
-    assert done.files[0].lines["left out"] == 1 and kinds(done) == {EMPTY}
+    assert done.files[0].lines["left out"] == 1 and kinds(done) == {NO_WORDS}
 
 
 def test_the_format_is_that_of_most_lines(tmp_path: Path) -> None:
@@ -483,6 +484,17 @@ def test_files_of_other_kinds_are_named(tmp_path: Path, start: bytes, said: str)
     (tmp_path / "my.csv").write_bytes(start)
     with pytest.raises(ValueError, match=rf"my\.csv.*{said}"):
         convert(tmp_path / "my.csv")
+
+
+def test_archives_of_one_file_are_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "my.csv.zip", "w") as archive:
+        archive.writestr("inner", "text,label\na,x\nb,y\n")
+        archive.writestr("__MACOSX/inner", "\0")
+    assert texts(convert(tmp_path / "my.csv.zip")) == ["a", "b"]
+    with zipfile.ZipFile(tmp_path / "my.csv.zip", "a") as archive:
+        archive.writestr("other", "")
+    with pytest.raises(ValueError, match=r"my\.csv\.zip: expected an archive with one file"):
+        convert(tmp_path / "my.csv.zip")
 
 
 def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_words_of_a_corpus_are_estimated_on(folder: Path) -> None:
         (lambda: prune("in", words=["other", "more"]), "in has none of the 2 words to keep"),
         (lambda: prune("floret"), "prune can't take floret, a floret table"),
         (lambda: align("floret", "floret2", "out"), "floret tables, which have no list of words"),
-        (lambda: align("in", "in.txt", "out", dictionary="bad"), "bad, line 2: expected two words"),
+        (lambda: align("in", "in.txt", "out", dictionary="bad"), "bad:2: expected two words"),
         (lambda: merge("in"), "needs two or more tables, got in"),
         (lambda: merge("in", "./in"), "in/vocab is the same folder"),
         (lambda: merge("in", "in/vocab"), "in/vocab is the same folder"),
@@ -259,10 +259,10 @@ def test_pairs_are_read_with_tabs_or_blanks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a b\nc\n", r"line 2: expected two words with a tab between, got 'c'"),
-        (b"a b c\n", "line 1: expected two words"),
-        (b"a\t\n", "line 1: expected two words"),
-        (b"a b\nc d\na b", "line 3: .* got a pair that line 1 has"),
+        (b"a b\nc\n", r":2: expected two words with a tab between, got 'c'"),
+        (b"a b c\n", ":1: expected two words"),
+        (b"a\t\n", ":1: expected two words"),
+        (b"a b\nc d\na b", ":3: .* got a pair that line 1 has"),
         (b"\n", "has no pairs"),
         (b"\xff", "pairs:1: expected UTF-8"),
     ],
