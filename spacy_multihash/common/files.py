@@ -180,7 +180,7 @@ def check_new(path: Path, met: dict[tuple[int, int], Path]) -> None:
         return  # whoever reads it says so
     status = path.stat()
     key = status.st_dev, status.st_ino
-    if key in met:
+    if key in met and status.st_ino:  # 0 where the file system has no numbers
         kind = "folder" if path.is_dir() else "file"
         raise ValueError(
             f"{path} is the same {kind} as {met[key]}, and would count more than once. Leave one "

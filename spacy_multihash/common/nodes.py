@@ -18,7 +18,6 @@ HASH_EMBED = "hashembed"
 LAYER_NORM = "layernorm"
 LINEAR = "linear"
 MAXOUT = "maxout"
-SOFTMAX = "softmax"
 STATIC_VECTORS = "static_vectors"
 
 

@@ -92,14 +92,16 @@ def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
 
 
 def stream(data: Any, expected: str) -> Iterator[Any]:  # noqa: ANN401 (anything)
-    """Yield the items of whatever Python iterates over, but strings, mappings and docs.
+    """Yield the items of whatever Python iterates over, but strings, mappings, tables and docs.
 
     expected (str): What there should be, for messages.
 
     Raises ValueError, when it's reached, for anything else, and if there are no items.
     """
-    if isinstance(data, (str, bytes, Mapping, Doc, Span)) or not is_iterable(data):
-        raise ValueError(f"Expected {expected}, got {type(data).__name__}: {data!r:.60}.")
+    has_names = isinstance(data, Mapping) or hasattr(data, "columns")  # and iterates over them
+    if has_names or isinstance(data, (str, bytes, Doc, Span)) or not is_iterable(data):
+        advice = " Give its rows, as to_dict('records') has them." * hasattr(data, "to_dict")
+        raise ValueError(f"Expected {expected}, got {type(data).__name__}: {data!r:.60}.{advice}")
     is_empty = True
     for item in data:
         is_empty = False

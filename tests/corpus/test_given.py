@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas
 import pytest
 import spacy
 from spacy.attrs import IDS
@@ -114,6 +115,15 @@ def test_whatever_python_iterates_over_is_a_corpus() -> None:
     with pytest.raises(ValueError, match=r"texts:1: .*--labels"):
         convert(rows)
     assert convert(Items(("Anna", [(0, 4, "PER")]))).docs["docs"][0].ents
+
+
+def test_tables_are_refused_with_advice() -> None:
+    rows = [{"text": "Anna left", "label": "a"}, {"text": "Bob left", "label": "b"}]
+    frame = pandas.DataFrame(rows)
+    with pytest.raises(ValueError, match=r"(?s)got DataFrame: .* to_dict\('records'\)"):
+        convert(frame)
+    assert len(convert(frame.to_dict("records")).docs["docs"]) == 2
+    assert estimate(pipeline(), frame["text"]).texts == 2
 
 
 @pytest.mark.parametrize("name", [*OF_GOLD, *OF_TEXTS, "convert"])
