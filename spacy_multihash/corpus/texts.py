@@ -322,7 +322,8 @@ def _tokens_of(record: Mapping[str, Any], text: str) -> Optional[list[str]]:
 
 def _is_pair(value: Any) -> bool:  # noqa: ANN401 (any JSON)
     """Return whether a value is a text with its annotation, as in training data of spaCy 2."""
-    return isinstance(value, (list, tuple)) and [type(item) for item in value] == [str, dict]
+    is_two = isinstance(value, (list, tuple)) and len(value) == 2
+    return is_two and isinstance(value[0], str) and isinstance(value[1], dict)
 
 
 def _of_tools(value: Any) -> tuple[Any, list[str]]:  # noqa: ANN401 (any JSON)
