@@ -1,8 +1,10 @@
 """Files that are damaged, or that the disk has no room for: one error, which names the file."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -41,14 +43,128 @@ def test_damaged_pipelines_are_refused_by_path(name: Path, tmp_path: Path) -> No
     check_damage(tmp_path / name, lambda: load_pipeline(folder), folder)
 
 
-def test_damaged_file_of_a_component_is_named(tmp_path: Path) -> None:
-    for pipeline, component in (("batch_ner", "batch_ner"), ("recommended", "tagger_ner")):
-        shutil.copytree(SAVED / pipeline, tmp_path / pipeline)
-        path = tmp_path / pipeline / component / "model"
-        path.write_bytes(path.read_bytes()[:-5])
-        for load in (load_pipeline, spacy.load):
-            with pytest.raises(UnreadableFile, match=f"{component}/model.*damaged, copy or make"):
-                load(tmp_path / pipeline)
+# Components of ours, and the files of each
+COMPONENTS = [
+    ("batch_ner", "batch_ner"),
+    ("batch_parser", "batch_parser"),
+    ("recommended", "tagger_ner"),
+    ("ruler", "ruler"),
+]
+
+
+def saved_component(name: str, path: Path) -> Any:
+    """Load a pipeline, and write it to a path."""
+    if name == "ruler":
+        nlp = spacy.blank("en")
+        pipe: Any = nlp.add_pipe("indexed_attribute_ruler", name="ruler")
+        pipe.add([[{"LOWER": "anna"}]], {"POS": "PROPN"})
+    else:
+        nlp = spacy.load(SAVED / name)
+    nlp.to_disk(path)
+    return nlp
+
+
+@pytest.mark.parametrize(("pipeline", "component"), COMPONENTS)
+def test_damaged_file_of_a_component_is_named(
+    pipeline: str, component: str, tmp_path: Path
+) -> None:
+    nlp = saved_component(pipeline, tmp_path)
+    files = [path for path in (tmp_path / component).iterdir() if path.is_file()]
+    assert {path.name for path in files} & {"cfg", "model", "moves", "patterns"}
+    for path in files:
+        data = path.read_bytes()
+        for damage in (data[:-5], b"", b"[1]", b"3"):
+            path.write_bytes(damage)
+            named = rf"{component}/{path.name} of component \"{component}\".*damaged, copy or make"
+            for load in (load_pipeline, spacy.load, nlp.from_disk):
+                with pytest.raises(UnreadableFile, match=f"(?s){named}"):
+                    load(tmp_path)
+        path.write_bytes(data)
+    spacy.load(tmp_path)
+
+
+@pytest.mark.parametrize(("pipeline", "component"), COMPONENTS)
+def test_damaged_bytes_of_a_component_are_named(
+    pipeline: str, component: str, tmp_path: Path
+) -> None:
+    pipe = saved_component(pipeline, tmp_path).get_pipe(component)
+    exclude = ["vocab"]
+    message = srsly.msgpack_loads(pipe.to_bytes(exclude=exclude))
+    for key in message:
+        for damage in (message[key][:-5], b"", b"[1]", b"3"):
+            data = srsly.msgpack_dumps({**message, key: damage})
+            with pytest.raises(UnreadableFile, match=rf"{key} .*of component \"{component}\""):
+                pipe.from_bytes(data, exclude=exclude)
+    with pytest.raises(UnreadableFile, match=rf"of component \"{component}\""):
+        pipe.from_bytes(b"3", exclude=exclude)
+    pipe.from_bytes(srsly.msgpack_dumps(message), exclude=exclude)
+
+
+# The settings in the file `cfg` of each component, and values that they can't have.
+OF_PARSERS = {
+    "beam_width": [0, -1, 1.5, "1", None, [1], True],
+    "beam_density": [-0.5, "0", None, []],
+    "beam_update_prob": [-1, 2, "0", None],
+    "update_with_oracle_cut_size": [-1, "100", None, 1.5],
+    "min_action_freq": [-1, "1", None],
+    "learn_tokens": [0, "false", None],
+    "incorrect_spans_key": [0, ["a"]],
+    "multitasks": ["tag", None, {}],
+    "moves": ["x", 3],
+}
+OF_TAGGERS = {
+    "labels": ["PER", None, [1], ["PER", "PER", "LOC"], {"PER": 1}],
+    "unseen_labels": ["PER", None, [1], ["UNKNOWN"]],
+}
+
+
+@pytest.mark.parametrize(("pipeline", "component"), COMPONENTS[:3])
+def test_settings_in_cfg_are_checked_when_loaded(
+    pipeline: str, component: str, tmp_path: Path
+) -> None:
+    nlp = saved_component(pipeline, tmp_path)
+    pipe, path = nlp.get_pipe(component), tmp_path / component / "cfg"
+    former = srsly.read_json(path)
+    values: dict[str, list[Any]] = OF_TAGGERS if component == "tagger_ner" else OF_PARSERS
+    assert values.keys() >= former.keys()
+    for key, wrong in values.items():
+        for value in wrong:
+            srsly.write_json(path, {**former, key: value})
+            with pytest.raises(UnreadableFile, match=rf"{component}/cfg .*{key}"):
+                spacy.load(tmp_path)
+            with pytest.raises(UnreadableFile, match=rf"cfg .*{key}"):
+                pipe.from_bytes(
+                    srsly.msgpack_dumps({"cfg": path.read_bytes()}), exclude=["vocab", "model"]
+                )
+            assert pipe.cfg == former
+        if key != "labels":  # what's missing is as in the config
+            srsly.write_json(path, {name: former[name] for name in former if name != key})
+            spacy.load(tmp_path)
+    srsly.write_json(path, {**former, "of_another_version": 5})  # spaCy's own had other settings
+    spacy.load(tmp_path)
+
+
+@pytest.mark.parametrize(("pipeline", "component"), COMPONENTS[:3])
+def test_attrs_of_another_type_in_a_model_are_refused(
+    pipeline: str, component: str, tmp_path: Path
+) -> None:
+    pipe = saved_component(pipeline, tmp_path).get_pipe(component)
+    path = tmp_path / component / "model"
+    message = srsly.msgpack_loads(path.read_bytes())
+    tried = 0
+    for attrs, node in zip(message["attrs"], pipe.model.walk(), strict=True):
+        own = dict(attrs)
+        for name in node.attrs:
+            for value in (numpy.ones(2), numpy.array(7), "x", [1]):
+                tried += 1
+                attrs[name] = srsly.msgpack_dumps(value)
+                path.write_bytes(srsly.msgpack_dumps(message))
+                named = f"{component}/model .*'{re.escape(node.name)}'"
+                with pytest.raises(UnreadableFile, match=named):
+                    spacy.load(tmp_path)
+            attrs.clear()
+            attrs.update(own)
+    assert tried >= 4
 
 
 @pytest.mark.filterwarnings("ignore")

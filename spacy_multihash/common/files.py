@@ -214,14 +214,21 @@ class UnreadableFile(ValueError):
     """A file or folder can't be read. The message names it, and says what to do."""
 
 
+# What `reading` calls the bytes of a component, of which it names the part.
+BYTES = "the bytes"
+
+
 @contextmanager
-def reading(path: Union[str, Path], repair: str = "copy or make it again") -> Iterator[None]:
+def reading(
+    path: Union[str, Path], repair: str = "copy or make it again", *, component: str = ""
+) -> Iterator[None]:
     """Raise whatever a damaged file makes its readers raise as `UnreadableFile`.
 
     OSErrors of the disk, such as for a missing file, stay OSErrors, and name the path.
 
     path (Union[str, Path]): The file. If spaCy reads a folder, the message names the file in it.
     repair (str): What to do with a damaged file.
+    component (str): The component that it belongs to, if it's known.
     """
     try:
         with keep_collector():
@@ -235,8 +242,9 @@ def reading(path: Union[str, Path], repair: str = "copy or make it again") -> It
                 raise
             raise OSError(error.errno, error.strerror, str(file_)) from error
         kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+        owner = component and f' of component "{component}"'
         raise UnreadableFile(
-            f"Cannot read {file_} ({kind}{str(error).strip()}). If it's damaged, {repair}."
+            f"Cannot read {file_}{owner} ({kind}{str(error).strip()}). If it's damaged, {repair}."
         ) from error
 
 
@@ -259,8 +267,11 @@ def being_read(error: BaseException, path: Union[str, Path]) -> Union[str, Path]
         here = traceback.tb_frame.f_locals
         names = ("filepath", "config_path", "meta_path", "path")
         paths = [here[name] for name in names if name in here]
-        if traceback.tb_frame.f_code.co_name == "from_disk" and "key" in here:
-            paths = [Path(here["path"]) / str(here["key"])]  # spaCy's loop over the files
+        of_spacy = traceback.tb_frame.f_code.co_name if "key" in here else ""
+        if of_spacy == "from_disk":  # spaCy's loop over the files
+            paths = [Path(here["path"]) / str(here["key"])]
+        elif of_spacy == "from_dict" and path == BYTES:
+            file_ = f"{here['key']} in {BYTES}"
         file_ = next((p for p in paths if isinstance(p, Path) and _contains(path, p)), file_)
         traceback = traceback.tb_next
     return file_

@@ -37,6 +37,7 @@ from .entities import (
     spans_of,
     token_attributes,
 )
+from .saved import SavedComponent
 
 
 class LabelLock:
@@ -130,7 +131,7 @@ class Scored(Protocol):
         """Compute the probabilities of the predicted entities, and of candidates."""
 
 
-class Recognizer:
+class Recognizer(SavedComponent):
     """A component whose settings are attributes, which you can change after training.
 
     `settings_type` is the dataclass. Its method `check` gets the component, and raises ValueError
@@ -144,8 +145,6 @@ class Recognizer:
     attrs: ClassVar[Sequence[int]]  # of tokens, for kernels
     settings: Any
     label_lock: LabelLock
-    name: str
-    model: Model
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return a setting."""

@@ -1,6 +1,7 @@
 """The settings of recognizers. The factories, which spaCy always imports, need nothing else."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Optional, get_args
 
@@ -12,6 +13,8 @@ from ..common.checks import (
     check_share,
     check_string,
     check_unit,
+    check_whole,
+    is_list,
     is_number,
     setting_error,
 )
@@ -109,6 +112,26 @@ class TaggerSettings(SpanSettings):
                 "learn_transitions = true in its [model], or take another decoder: "
                 '"constrained" or "greedy".'
             )
+
+
+def check_cfg(component: str, cfg: Mapping[str, Any]) -> None:
+    """Check the settings that spaCy's ner and parser keep in `cfg`, and so in a file.
+
+    Other keys, which other versions of spaCy have, have no effect.
+    """
+    where, density = f'Component "{component}"', cfg["beam_density"]
+    check_whole(where, "beam_width", cfg["beam_width"], 1)
+    if not (is_number(density) and density >= 0):
+        raise setting_error(where, "beam_density", "a number of 0 or more", density)
+    check_unit(where, "beam_update_prob", cfg["beam_update_prob"])
+    for name in ("update_with_oracle_cut_size", "min_action_freq"):
+        check_whole(where, name, cfg[name], 0)
+    check_flag(where, "learn_tokens", cfg["learn_tokens"])
+    check_string(where, "incorrect_spans_key", cfg["incorrect_spans_key"])
+    if not is_list(cfg["multitasks"]):
+        raise setting_error(where, "multitasks", "a list", cfg["multitasks"])
+    if not (cfg["moves"] is None or hasattr(cfg["moves"], "n_moves")):
+        raise setting_error(where, "moves", "null", cfg["moves"])
 
 
 def other_architecture(component: str, expected: str, model: Model) -> ValueError:

@@ -15,6 +15,8 @@ from ..compute.ops import operations
 from ..compute.plans import Plan, Reading
 from ..ner.entities import token_attributes
 from ..ner.recognizer import check_loss, warn_unheard
+from ..ner.saved import SavedComponent
+from ..ner.settings import check_cfg
 from ..ner.transition.states import Vectors, check_actions, vectors_of, weights_of
 from .actions import NUM_FEATURES, read_actions
 
@@ -53,7 +55,7 @@ class Parser(NamedTuple):
         return Parses(*self.ops.parse(X, self.compiled, attrs, lengths), lengths.cumsum())
 
 
-class BatchDependencyParser(DependencyParser):
+class BatchDependencyParser(SavedComponent, DependencyParser):
     """Parse as spaCy's DependencyParser does, by a compiled loop over states.
 
     It has the model, the files, the labels and the settings of spaCy's parser, and sets the same
@@ -66,6 +68,17 @@ class BatchDependencyParser(DependencyParser):
         """Build the component as spaCy's DependencyParser."""
         self._plan, self._upstream = Plan(), Plan()
         super().__init__(*args, **kwargs)
+        self._check_cfg()
+
+    def _check_cfg(self) -> None:
+        check_cfg(self.name, self.cfg)
+
+    def _make_room(self) -> None:
+        self._resize()
+
+    def _check_weights(self) -> None:
+        if self.model.get_ref("lower").has_param("W"):  # not before it's initialized
+            check_actions(self.name, weights_of(self.model), self.moves)
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401
         """Parse docs, without setting the parses.

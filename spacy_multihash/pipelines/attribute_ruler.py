@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cached_property, reduce
+from functools import reduce
 from operator import and_
-from typing import Any, NamedTuple, Optional
+from pathlib import Path
+from typing import Any, NamedTuple, Optional, Union
 
 from spacy.attrs import IDS
 from spacy.language import Language
 from spacy.matcher import Matcher
-from spacy.pipeline.attributeruler import AttributeRuler, MatcherPatternType
+from spacy.pipeline import AttributeRuler
 from spacy.strings import StringStore
 from spacy.tokens import Doc
 from spacy.tokens._retokenize import set_token_attrs
 
+from ..common.files import BYTES, reading
 from ..common.registered import INDEXED_ATTRIBUTE_RULER
 
 # Maximum number of cached values per attribute, and of cached kinds of tokens.
@@ -104,37 +106,59 @@ class IndexedAttributeRuler(AttributeRuler):
     patterns do if a rule sets anything other than TAG, POS, MORPH, LEMMA, DEP and NORM.
     """
 
-    def clear(self) -> None:
-        """Reset all patterns."""
-        super().clear()
-        vars(self).pop("_index", None)
+    # The rules as they were, and their index, if they have one.
+    _indexed: Optional[tuple[Any, Optional["PatternIndex"]]] = None
 
-    def add(self, patterns: Iterable[MatcherPatternType], attrs: dict, index: int = 0) -> None:
-        """Add patterns for tokens, and the attributes to set, as spaCy's `add` does."""
-        super().add(patterns, attrs, index)
-        vars(self).pop("_index", None)
+    def from_disk(
+        self, path: Union[str, Path], exclude: Iterable[str] = ()
+    ) -> "IndexedAttributeRuler":
+        """Load patterns. Raises ValueError, with the component and the file, if it's damaged."""
+        with reading(path, component=self.name):
+            super().from_disk(path, exclude)
+        return self
+
+    def from_bytes(self, bytes_data: bytes, exclude: Iterable[str] = ()) -> "IndexedAttributeRuler":
+        """Load patterns from bytes; see `from_disk`."""
+        with reading(BYTES, component=self.name):
+            super().from_bytes(bytes_data, exclude)
+        return self
 
     def __call__(self, doc: Doc) -> Doc:
         """Set the attributes of the tokens that match patterns."""
-        if self._index is None:
-            return super().__call__(doc)
         try:
-            self._index.set_attrs(doc)
-            return doc
+            index = self._current_index()
+            if index is not None:
+                index.set_attrs(doc)
+                return doc
         except Exception as error:
             return self.get_error_handler()(self.name, self, [doc], error)
+        return super().__call__(doc)
 
-    @cached_property
-    def _index(self) -> Optional["PatternIndex"]:
-        """The patterns, indexed, unless spaCy has to match them all."""
-        patterns = [self.matcher.get(str(rule))[1] for rule in range(len(self.attrs))]
+    def _current_index(self) -> Optional["PatternIndex"]:
+        """Return the patterns, indexed, unless spaCy has to match them all.
+
+        What they're made of can change in place, so it's compared with what it was.
+        """
+        content = (self.attrs, self.indices, self.matcher._patterns)
+        if self._indexed is None or self._indexed[0] != content:
+            patterns = {rule: list(of_rule) for rule, of_rule in self.matcher._patterns.items()}
+            former = (list(map(dict, self.attrs)), list(self.indices), patterns)
+            self._indexed = (former, self._make_index())
+        return self._indexed[1]
+
+    def _make_index(self) -> Optional["PatternIndex"]:
+        found = [self.matcher.get(str(rule)) for rule in range(len(self.attrs))]
+        hooks = (self.matcher._callbacks, self.matcher._filter)
+        if None in found or any(any(hook.values()) for hook in hooks):
+            return None
+        patterns = [of_rule for _, of_rule in found]
         for of_rule, attrs, index in zip(patterns, self.attrs, self.indices, strict=True):
             # spaCy reports an index outside of a match.
             is_inside = all(-shortest <= index < shortest for shortest in map(_min_length, of_rule))
             if not is_inside or not set(attrs) <= SET:
                 return None
-        made = PatternIndex(self, patterns)
-        return made if made.fitting else None
+        made = PatternIndex(self, patterns) if len(found) == len(self.matcher) else None
+        return made if made and made.fitting else None
 
 
 class PatternIndex:

@@ -1,5 +1,6 @@
 """Tests that our attribute ruler sets what spaCy's does."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -7,7 +8,9 @@ import hypothesis.strategies as st
 import pytest
 import spacy
 from hypothesis import given
+from spacy.attrs import IDS
 from spacy.language import Language
+from spacy.matcher import Matcher
 from spacy.pipeline import AttributeRuler
 from spacy.tokens import Doc, Token
 from spacy.vocab import Vocab
@@ -163,7 +166,7 @@ def test_patterns_that_cannot_be_looked_up_join_the_others() -> None:
     nlp, ruler = make(pet, DOG, rule([{"LOWER": "a", "OP": "+"}, {"LOWER": "cat"}], {"TAG": "DT"}))
     assert lemmas(nlp, "cat dog") == ["pet", "dog"]
     assert [token.tag_ for token in nlp("a a cat")] == ["DT", "DT", ""]
-    assert ruler._index is not None
+    assert ruler._current_index() is not None
     Token.remove_extension("is_pet")
 
 
@@ -189,14 +192,66 @@ def test_added_and_cleared_patterns_count_at_once() -> None:
     assert lemmas(nlp, "a dog cat") == ["", "hound", ""]
 
 
+CAT = [[{"LOWER": "cat"}]]
+CHANGES: dict[str, Callable[[AttributeRuler], object]] = {
+    "attrs of a rule": lambda ruler: ruler.attrs[0].update(normalized(ruler, "pet")),
+    "all attrs of a rule": lambda ruler: ruler.attrs[0].clear(),
+    "rule": lambda ruler: ruler.attrs.__setitem__(0, normalized(ruler, "pet")),
+    "list of attrs": lambda ruler: setattr(ruler, "attrs", ruler.attrs[::-1]),
+    "index": lambda ruler: ruler.indices.__setitem__(1, 0),
+    "index outside": lambda ruler: ruler.indices.__setitem__(1, 5),
+    "more patterns": lambda ruler: ruler.matcher.add("0", CAT),
+    "other pattern": lambda ruler: (ruler.matcher.remove("0"), ruler.matcher.add("0", CAT)),
+    "no pattern": lambda ruler: ruler.matcher.remove("0"),
+    "greedy pattern": lambda ruler: ruler.matcher.add("1", CAT, greedy="LONGEST"),
+    "unknown rule": lambda ruler: ruler.matcher.add("7", CAT),
+    "another matcher": lambda ruler: setattr(ruler, "matcher", matcher_of(ruler)),
+}
+
+
+def normalized(ruler: AttributeRuler, lemma: str) -> dict[int, int]:
+    return {IDS["LEMMA"]: ruler.vocab.strings.add(lemma)}
+
+
+def matcher_of(ruler: AttributeRuler) -> Matcher:
+    matcher = Matcher(ruler.vocab)
+    for name in "01":
+        matcher.add(name, CAT)
+    return matcher
+
+
+def said_by(ruler: AttributeRuler) -> list[Any]:
+    said: list[Any] = []
+    for text in ("a dog", "dog", "cat", "a cat a dog"):
+        try:
+            doc = ruler(Doc(ruler.vocab, words=text.split()))
+            said.append([token.lemma_ for token in doc])
+        except (ValueError, IndexError) as error:
+            said.append(repr(error))
+    return said
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes_in_place_count_at_once(change: str) -> None:
+    said = []
+    for kind in (AttributeRuler, IndexedAttributeRuler):
+        ruler = kind(spacy.blank("xx").vocab)
+        ruler.add_patterns([deepcopy(DOG), deepcopy(A_DOG)])
+        before = said_by(ruler)
+        CHANGES[change](ruler)
+        said.append((before, said_by(ruler)))
+    assert said[0] == said[1]
+    assert said[0][0] != said[0][1]
+
+
 def test_few_values_and_kinds_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribute_ruler, "MAX_CACHED", 2)
     nlp, ruler = make(DOG, A_DOG, rule([{"LENGTH": 4}], {"TAG": "X"}))
     found = lemmas(nlp, "one more a dog and Dog some e f g")
     assert found == [*[""] * 3, "hound", "", "dog", *[""] * 4]
-    assert ruler._index is not None
-    assert len(ruler._index.by_key) == 2
-    assert {len(fitting) for fitting in ruler._index.fitting.values()} == {2}
+    index = ruler._current_index()
+    assert index is not None and len(index.by_key) == 2
+    assert {len(fitting) for fitting in index.fitting.values()} == {2}
 
 
 def test_errors_go_to_the_handler() -> None:

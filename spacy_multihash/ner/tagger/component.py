@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional
 
 import numpy
 from spacy.errors import Errors
@@ -16,8 +15,7 @@ from spacy.util import check_lexeme_norms
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ...common.checks import check_function, setting_error
-from ...common.files import UnreadableFile, reading
+from ...common.checks import check_function, is_list, setting_error
 from ...common.registered import TOKEN_TAGGER
 from ...common.types import Array, Decoder
 from ...compute.array_ops import ArrayOps
@@ -312,7 +310,7 @@ class EntityTagger(Recognizer, TrainablePipe):
         W, b = read_param(reading, output, "W", 2), reading.param(output, "b")
         nO, never, pairs, finder = len(tag_names(labels)), None, None, None
         if len(W) != nO:
-            self._check_weights("its model")
+            self._check_weights()
         if unseen:
             never = numpy.zeros(nO, dtype="uint8")
             for columns in tag_columns(nO):
@@ -335,49 +333,34 @@ class EntityTagger(Recognizer, TrainablePipe):
         constraints = constraints_of(attrs, lengths)
         return ScoredTags(tags, pairs, read.labels, read.decoder, lengths, constraints)
 
-    def from_disk(self, path: Union[str, Path], *, exclude: Iterable[str] = ()) -> "EntityTagger":
-        """Load the component from a folder.
-
-        exclude (Iterable[str]): What not to load: "cfg", "model" or "vocab".
-
-        Raises ValueError if labels and weights don't match, or if a file is damaged.
-        """
-        with reading(path):
-            load = partial(super().from_disk, path)
-            return self._load(load, f"the folder {path}", tuple(exclude))
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "EntityTagger":
-        """Load the component from bytes; see `from_disk`."""
-        return self._load(partial(super().from_bytes, bytes_data), "the bytes", tuple(exclude))
-
-    def _load(self, load: Callable, source: str, exclude: tuple[str, ...]) -> "EntityTagger":
-        """Load the labels, then the weights, with tags for the labels.
-
-        If that fails, the old labels are restored.
-        """
-        former = {name: list(labels) for name, labels in self.cfg.items()}
-        try:
+    def _load(self, load: Callable, *args: Any) -> Any:  # noqa: ANN401
+        def load_labels(exclude: list[str]) -> None:
             if "cfg" not in exclude:
                 self.cfg.clear()
                 self.cfg["labels"] = []
-            load(exclude=[*exclude, "model"])
-            if "model" not in exclude:
-                nO = len(tag_names(self.labels))
-                if (self.model.maybe_get_dim("nO") or nO) < nO:
-                    resize_output(self.model, nO)
-                load(exclude=[*exclude, "cfg", "vocab"])
-                self._check_weights(source)
-        except BaseException:
-            self.cfg.clear()
-            self.cfg.update(former)
-            raise
-        return self
+            load(exclude=exclude)
 
-    def _check_weights(self, source: str) -> None:
+        return super()._load(load_labels, *args)
+
+    def _check_cfg(self) -> None:
+        where = f'Component "{self.name}"'
+        for name in ("labels", _UNSEEN):
+            labels = self.cfg.get(name, [])
+            if not is_list(labels) or not all(isinstance(label, str) for label in labels):
+                raise setting_error(where, name, "a list of strings", labels)
+            if len(set(labels)) < len(labels) or not set(labels) <= set(self.labels):
+                raise setting_error(where, name, "labels of the component, each once", labels)
+
+    def _make_room(self) -> None:
+        nO = len(tag_names(self.labels))
+        if (self.model.maybe_get_dim("nO") or nO) < nO:
+            resize_output(self.model, nO)
+
+    def _check_weights(self) -> None:
         own = num_labels(self.model.get_dim("nO")) if self.has_weights() else len(self.labels)
         if own != len(self.labels):
-            raise UnreadableFile(
-                f'Component "{self.name}": the weights in {source} are for {own} labels, '
+            raise ValueError(
+                f'Component "{self.name}": the weights are for {own} labels, '
                 f"but its cfg has {len(self.labels)}: {', '.join(self.labels) or 'none'}. Is the "
                 'file "cfg" missing? Copy the whole folder of the pipeline again, or save it anew.'
             )

@@ -1,7 +1,6 @@
 """The component that recognizes entities as spaCy's ner does, by a compiled loop over tokens."""
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Optional, Union
 
 import numpy
@@ -14,8 +13,6 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer, set_dropout_rate
 
-from ...common.checks import check_whole
-from ...common.files import reading
 from ...compute.array_ops import ArrayOps
 from ...compute.ops import operations
 from ...compute.plans import Plan, Reading
@@ -29,7 +26,7 @@ from ..recognizer import (
     not_finite,
     warn_unheard,
 )
-from ..settings import BatchSettings
+from ..settings import BatchSettings, check_cfg
 from .probabilities import ScoredStates
 from .rules import ATTRS, Actions, read_actions, rules_of
 from .states import (
@@ -102,7 +99,6 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
         **settings: Any,  # noqa: ANN401
     ) -> None:
         """Check the settings, and keep them."""
-        check_whole(f'Component "{name}"', "beam_width", beam_width, 1)
         self._begin(name, settings)
         self._action_plan = Plan()
         EntityRecognizer.__init__(
@@ -119,6 +115,7 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
             incorrect_spans_key=incorrect_spans_key,
             scorer=scorer,
         )
+        self._check_cfg()
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401
         """Predict the entities of docs, without setting them.
@@ -216,23 +213,15 @@ class BatchEntityRecognizer(Recognizer, EntityRecognizer):
                 self.finish_update(sgd)
         return losses
 
-    def from_disk(
-        self, path: Union[str, Path], *, exclude: Iterable[str] = ()
-    ) -> "BatchEntityRecognizer":
-        """Load the component from a folder, as spaCy's ner does.
+    def _check_cfg(self) -> None:
+        check_cfg(self.name, self.cfg)
 
-        Raises ValueError if a file is damaged, or if labels and weights don't match.
-        """
-        path, exclude = Path(path), list(exclude)
-        with reading(path):
-            super().from_disk(path, exclude=[*exclude, "model"])
-        if "model" not in exclude:
-            with reading(path / "model"):
-                self._resize()
-                self.model.from_bytes((path / "model").read_bytes())
-                if self.model.get_ref("lower").has_param("W"):  # not before it's initialized
-                    self._resize_weights()
-        return self
+    def _make_room(self) -> None:
+        self._resize()
+
+    def _check_weights(self) -> None:
+        if self.model.get_ref("lower").has_param("W"):  # not before it's initialized
+            self._resize_weights()
 
     @property
     def labels(self) -> tuple[str, ...]:
