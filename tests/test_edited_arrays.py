@@ -104,6 +104,23 @@ def test_damaged_symbols_are_refused_when_loaded(
     load_with("symbols", table, "lookup_rows", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("rows", numpy.array([2**32 + 1, 2**32 + 2, 2**32 + 3])),
+        ("rows", numpy.array([1, 2, 3 + 2**32], "uint64")),
+        ("rows", numpy.array([1.5, 2.5, 3.5])),
+        ("keys", numpy.array([-3, -2, -1])),
+        ("keys", numpy.array([1.5, 2.5, 3.5])),
+        ("keys", [1, 2, 3]),
+        ("rows", None),
+    ],
+)
+def test_symbols_that_would_wrap_are_refused(name: str, values: Any, tmp_path: Path) -> None:
+    table = {"keys": numpy.array([1, 2, 3], "uint64"), "rows": numpy.array([1, 2, 3], "int32")}
+    load_with("symbols", {**table, name: values}, f"lookup_rows.*{name}", tmp_path)
+
+
 @pytest.mark.parametrize("value", [None, "x", [1], numpy.arange(3), numpy.array(5)])
 @pytest.mark.parametrize(
     ("name", "layer"), [("symbols", "lookup_rows"), ("window_size", "maxout_window_encoder")]

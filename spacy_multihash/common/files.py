@@ -248,12 +248,18 @@ def reading(
         ) from error
 
 
-def read_json_map(path: Path, repair: str = "copy or make it again") -> dict[str, Any]:
-    """Read a JSON object. Raises the errors of `reading`."""
-    with reading(path, repair):
+def read_json_map(path: Path, **kinds: type) -> dict[str, Any]:
+    """Read a JSON object. Raises the errors of `reading`.
+
+    kinds (type): The types of some values, which may be missing or null.
+    """
+    with reading(path):
         value = srsly.read_json(path)
         if not isinstance(value, dict):
             raise ValueError(f"it must be a JSON object, got {type(value).__name__}")
+        for name, kind in kinds.items():
+            if not isinstance(value.get(name), (kind, type(None))):
+                raise ValueError(f"{name} must be a {kind.__name__}, got {value[name]!r:.60}")
         return value
 
 

@@ -221,7 +221,8 @@ def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Sym
         )
     # Unpacked arrays are read-only views, in the byte order of the machine that wrote them.
     keys, rows = (
-        numpy.array(arrays.get(key), of) for key, of in (("keys", "uint64"), ("rows", "int32"))
+        _read_array(model, name, arrays.get(name), kind)
+        for name, kind in (("keys", "uint64"), ("rows", "int32"))
     )
     saved = Symbols(keys, rows)
     saved.check(describe(model))
@@ -236,3 +237,15 @@ def _deserialize(present: Symbols, value: bytes, name: str, model: Model) -> Sym
             f"or load into a freshly built layer, which takes the table over. {PARTLY_LOADED}"
         )
     return saved
+
+
+def _read_array(model: Model, name: str, array: object, kind: str) -> numpy.ndarray:
+    """Copy an array of integers. Raises ValueError for others, which numpy would wrap or cut."""
+    kept = isinstance(array, numpy.ndarray) and array.dtype.newbyteorder("=") == kind
+    if not kept:
+        found = getattr(array, "dtype", type(array).__name__)
+        raise ValueError(
+            f"Layer {describe(model)}: the {name} of its table must be {kind}, got {found}. Load "
+            "the layer's own weights."
+        )
+    return numpy.array(array, kind)

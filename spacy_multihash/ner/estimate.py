@@ -30,6 +30,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 
 from ..common.arguments import Positive, checked
+from ..common.checks import is_number
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
@@ -343,9 +344,11 @@ def read_texts(nlp: Language, texts: Texts) -> Iterator[Doc]:
 
 def saved_by_calibration(nlp: Language) -> Optional[OnGold]:
     """Return what `calibrate` saved of dev, None if it didn't."""
-    saved: dict[str, Any] = nlp.meta.get(KEY, {})
-    known = saved.get("component") in nlp.pipe_names and saved.keys() >= set(OnGold._fields)
-    return OnGold(*(saved[name] for name in OnGold._fields)) if known else None
+    saved: Any = nlp.meta.get(KEY)
+    if not isinstance(saved, dict) or saved.get("component") not in nlp.pipe_names:
+        return None
+    counts = [saved.get(name) for name in OnGold._fields]
+    return OnGold(*counts) if all(is_number(n) and 0 <= n < math.inf for n in counts) else None
 
 
 def estimate_of(nlp: Language, counted: Counted) -> Estimate:

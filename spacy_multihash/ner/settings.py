@@ -119,19 +119,19 @@ def check_cfg(component: str, cfg: Mapping[str, Any]) -> None:
 
     Other keys, which other versions of spaCy have, have no effect.
     """
-    where, density = f'Component "{component}"', cfg["beam_density"]
-    check_whole(where, "beam_width", cfg["beam_width"], 1)
+    where, density = f'Component "{component}"', cfg.get("beam_density")
+    check_whole(where, "beam_width", cfg.get("beam_width"), 1)
     if not (is_number(density) and density >= 0):
         raise setting_error(where, "beam_density", "a number of 0 or more", density)
-    check_unit(where, "beam_update_prob", cfg["beam_update_prob"])
+    check_unit(where, "beam_update_prob", cfg.get("beam_update_prob"))
     for name in ("update_with_oracle_cut_size", "min_action_freq"):
-        check_whole(where, name, cfg[name], 0)
-    check_flag(where, "learn_tokens", cfg["learn_tokens"])
-    check_string(where, "incorrect_spans_key", cfg["incorrect_spans_key"])
-    if not is_list(cfg["multitasks"]):
-        raise setting_error(where, "multitasks", "a list", cfg["multitasks"])
-    if not (cfg["moves"] is None or hasattr(cfg["moves"], "n_moves")):
-        raise setting_error(where, "moves", "null", cfg["moves"])
+        check_whole(where, name, cfg.get(name), 0)
+    check_flag(where, "learn_tokens", cfg.get("learn_tokens"))
+    check_string(where, "incorrect_spans_key", cfg.get("incorrect_spans_key"))
+    if not is_list(cfg.get("multitasks")):
+        raise setting_error(where, "multitasks", "a list", cfg.get("multitasks"))
+    if not (cfg.get("moves") is None or hasattr(cfg.get("moves"), "n_moves")):
+        raise setting_error(where, "moves", "null", cfg.get("moves"))
 
 
 def other_architecture(component: str, expected: str, model: Model) -> ValueError:

@@ -27,6 +27,7 @@ from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
 from ..compute.ops import use_kernel_ops
 from ..corpus.shards import read_bare_docs
+from ..ner.settings import check_cfg
 from .change import OUT_OF_REACH, Change, Replaced, models_of
 from .compare import Gain, compare_docs
 from .config import (
@@ -48,7 +49,7 @@ from .config import (
 from .measure import Machine, compare_loads, compare_speed, count_tokens, show_value
 from .meta import mark_accelerated, package_name
 from .parts import EMBED, ENCODER, LAYERS, NER, PARSER, Component, Layer, component_of, layer_of
-from .weights import Swaps, is_built_like
+from .weights import Swaps, is_built_like, is_same
 
 
 class Unchanged(NamedTuple):
@@ -430,6 +431,10 @@ def why_not_replaced(
         return f"its factory is another than spaCy's {' and '.join(part.spacy_factories)}"
     if not part.state_type:
         return None
+    try:
+        check_cfg(pipe.name, pipe.cfg)
+    except ValueError as error:
+        return str(error)
     width = pipe.cfg["beam_width"]
     if width != 1:
         return (
@@ -442,6 +447,9 @@ def why_not_replaced(
     reference = build_tb_parser_model(**{**settings, "tok2vec": noop(), "nO": None})
     if not isinstance(model, Model) or not (
         model._func is reference._func
+        and is_same(model.attrs.get("has_upper"), reference.attrs["has_upper"])
+        and isinstance(model.attrs.get("unseen_classes"), set)
+        and callable(model.attrs.get("resize_output"))
         and all(
             model.has_ref(name) and is_built_like(reference.get_ref(name), model.get_ref(name))
             for name in ("lower", "upper")

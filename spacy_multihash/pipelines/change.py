@@ -13,6 +13,7 @@ from spacy.util import registry
 from thinc.api import Config, Model
 
 from .config import keep_variables, set_config
+from .meta import check_meta
 from .parts import Component, Convert
 from .weights import Swaps, layout_of, swap_nodes, why_not_swapped
 
@@ -40,7 +41,11 @@ class Change:
     """
 
     def __init__(self, nlp: Language) -> None:
-        """Plan no change yet. Raises ValueError if a variable of the config has no value."""
+        """Plan no change yet.
+
+        Raises ValueError if a variable of the config has no value, or for the errors of its meta.
+        """
+        check_meta(nlp.meta)
         self.nlp, self.config = nlp, nlp.config.interpolate()
         self.swaps: list[tuple[Any, Swaps]] = []  # components, and the nodes of their models
         self._components: list[tuple[str, Any, str]] = []  # names, components and factories

@@ -32,7 +32,7 @@ from ..embed.vector_tables import PREFIX
 from ..vectors.compressed import CompressedVectors, compress_vectors, is_compressed
 from .compare import Comparison, compare
 from .measure import FIGURES, Figure, compare_loads
-from .meta import mark_compressed, package_name
+from .meta import check_meta, mark_compressed, package_name
 from .packed_arrays import pack_array
 
 _SPACY_VECTORS = "spacy.Vectors.v1"
@@ -275,6 +275,7 @@ def compress(
     output = Path(output)
     check_folder_output(output, *paths_in(nlp, data), force=force)
     source, nlp = nlp, loaded(nlp)
+    check_meta(nlp.meta)
     if name is not None:
         package_name(name, nlp.lang)  # checks it
     stream = None if data is None else examples_of_any(nlp, data)

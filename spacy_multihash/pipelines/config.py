@@ -68,7 +68,7 @@ def list_sections(
     """List the sections that build layers, each before those inside it."""
     if isinstance(config, dict):
         name = config.get(ARCHITECTURES)
-        if name is not None:
+        if isinstance(name, str):
             yield Section(path, config, parent, name, kind_of(name))
         for key, value in config.items():
             yield from list_sections(value, (*path, key), name)

@@ -12,6 +12,7 @@ PACKAGE = "spacy-multihash"
 NEEDS = f"It needs the package {PACKAGE}"
 # Where the meta keeps what `restore` puts back.
 _FORMER = "before_accelerate"
+_NAMES = ("lang", "name", "version")
 _KEPT = ("name", "spacy_version", "requirements", "notes")
 # As pip takes it.
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_]*[a-z0-9])?", re.IGNORECASE)
@@ -29,6 +30,20 @@ def package_name(name: str, lang: Optional[str], option: str = "name") -> str:
             f"with a letter and ends without _, got {name!r}."
         )
     return plain
+
+
+def check_meta(meta: dict[str, Any]) -> None:
+    """Raise ValueError if names in a meta aren't texts, or the meta that's kept isn't a dict."""
+    former = {} if meta.get(_FORMER) is None else meta[_FORMER]
+    values = [(name, meta.get(name), str) for name in _NAMES] + [(_FORMER, former, dict)]
+    if isinstance(former, dict) and former:
+        values.append((f"{_FORMER}.name", former.get("name"), str))
+    for name, value, kind in values:
+        if not isinstance(value, kind):
+            raise ValueError(
+                f"The pipeline's meta: {name} must be a {kind.__name__}, got {value!r:.60}. "
+                "Correct its meta.json."
+            )
 
 
 def require(meta: dict[str, Any]) -> None:
@@ -56,7 +71,7 @@ def mark(meta: dict[str, Any], done: str, name: Optional[str], note: str) -> Non
     name (Optional[str]): Its new name. None adds what was done to the former name.
     note (str): What that means.
     """
-    suffix, original = _SUFFIXES[done], meta.get(_FORMER)
+    suffix, original = _SUFFIXES[done], meta.get(_FORMER) or None
     former = meta["name"].removesuffix(f"_{suffix}")
     title = f"{meta['lang']}_{former} {meta['version']}"
     note = f"This is {title}, {done} by {PACKAGE} {get_package_version(PACKAGE)}{note}"
@@ -83,7 +98,7 @@ def mark_accelerated(nlp: Language, name: Optional[str], replaced: bool) -> None
         if name is not None:
             meta["name"] = package_name(name, meta["lang"])
         return
-    former = meta.pop(_FORMER, {key: meta.get(key) for key in _KEPT})
+    former = meta.pop(_FORMER, None) or {key: meta.get(key) for key in _KEPT}
     note = (
         ": it has the same weights, and the same predictions up to rounding. Scores and sources "
         "are from the original."
@@ -103,11 +118,12 @@ def mark_compressed(meta: dict[str, Any], name: Optional[str], precisions: str) 
 def forget_package(nlp: Language) -> None:
     """Give a restored pipeline its former meta, or one without this package."""
     meta = nlp.meta
-    for key, value in meta.pop(_FORMER, {}).items():
-        if value is None:
+    former = meta.pop(_FORMER, None)
+    for key in _KEPT if former else ():
+        if former.get(key) is None:
             meta.pop(key, None)
         else:
-            meta[key] = value
+            meta[key] = former[key]
     if isinstance(meta.get("notes"), str):
         meta["notes"] = "\n\n".join(t for t in _paragraphs(meta) if not t.startswith(NEEDS))
     if isinstance(meta.get("requirements"), list):

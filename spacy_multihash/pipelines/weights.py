@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Optional
 
+import numpy
 from spacy.ml.models.tok2vec import MaxoutWindowEncoder, MultiHashEmbed
 from spacy.tokens import Doc
 from thinc.api import Model, set_dropout_rate
@@ -10,6 +11,7 @@ from thinc.layers.concatenate import forward as forward_concatenate
 from thinc.types import Floats2d
 
 from ..common.arguments import checked
+from ..common.checks import is_list, is_number, is_whole
 from ..common.nodes import (
     EXPAND_WINDOW,
     EXTRACT_FEATURES,
@@ -171,8 +173,10 @@ def encoder_to_spacy(encoder: EncoderModel) -> EncoderModel:
 def embed_settings(node: Model) -> Optional[dict[str, Any]]:
     """Return the settings of a spacy.MultiHashEmbed.v2; None for any other layer."""
     hashes, extractors = find_nodes(node, HASH_EMBED), find_nodes(node, EXTRACT_FEATURES)
-    attrs = extractors[0].attrs["columns"] if extractors else []
-    if not hashes or len(attrs) != len(hashes):
+    attrs = extractors[0].attrs.get("columns") if extractors else None
+    if not hashes or not is_list(attrs) or len(attrs) != len(hashes):
+        return None
+    if not all(isinstance(attr, (int, str)) for attr in attrs):
         return None
     settings: dict[str, Any] = {
         "width": hashes[0].maybe_get_dim("nO"),
@@ -192,11 +196,11 @@ def encoder_settings(node: Model) -> Optional[dict[str, Any]]:
         return None
     settings: dict[str, Any] = {
         "width": maxouts[0].maybe_get_dim("nO"),
-        "window_size": int(windows[0].attrs["window_size"]),
+        "window_size": windows[0].attrs.get("window_size"),
         "maxout_pieces": maxouts[0].maybe_get_dim("nP"),
         "depth": len(maxouts),
     }
-    if None in settings.values():
+    if not all(is_whole(value, 1) for value in settings.values()):
         return None
     return settings if is_built_like(MaxoutWindowEncoder(**settings), node) else None
 
@@ -218,8 +222,8 @@ def _copy(source: Model, target: Model, same: Iterable[tuple[Parameter, Paramete
             if old.has_param(old_param):
                 new.set_param(new_param, old.get_param(old_param).copy())
     # The same in all nodes. It's saved with the weights.
-    rates = [n.attrs["dropout_rate"] for n in source.walk() if "dropout_rate" in n.attrs]
-    return set_dropout_rate(target, max(rates, default=0.0))
+    rates = [n.attrs.get("dropout_rate") for n in source.walk()]
+    return set_dropout_rate(target, max(filter(is_number, rates), default=0.0))
 
 
 def _copy_back(ours: Model, theirs: Model) -> Model:
@@ -276,10 +280,17 @@ def is_built_like(reference: Model, node: Model) -> bool:
             not reference.has_dim(dim) or node.maybe_get_dim(dim) == reference.get_dim(dim)
             for dim in reference.dim_names
         )
-        and attrs == expected
+        and attrs.keys() == expected.keys()
+        and all(is_same(attrs[key], expected[key]) for key in expected)
         and len(node.layers) == len(reference.layers)
         and all(map(is_built_like, reference.layers, node.layers))
     )
+
+
+def is_same(value: object, expected: object) -> bool:
+    """Compare attrs. A file may have an array, or a list of arrays, whose == isn't a bool."""
+    pair: list[Any] = [value, expected]
+    return not isinstance(value, numpy.ndarray) and numpy.array_equal(*pair)
 
 
 def is_ours(node: Model) -> bool:

@@ -147,11 +147,11 @@ def _vectors(lang: str, docs: Sequence[Doc]) -> Iterator[Advice]:
     """Name the installed pipeline whose static vectors know most words of train."""
     shares = {}
     for name in get_installed_models():
-        path = source_path(name)
-        meta = read_json_map(path / "meta.json") if (path / "meta.json").is_file() else {}
-        if meta.get("lang") == lang and (meta.get("vectors") or {}).get("vectors"):
-            vocab = spacy.blank(lang).vocab
-            with suppress(OSError, ValueError):  # a damaged package is no reason to fail
+        with suppress(OSError, ValueError):  # a damaged package is no reason to fail
+            path = source_path(name)
+            meta = read_json_map(path / "meta.json", vectors=dict)
+            if meta.get("lang") == lang and (meta.get("vectors") or {}).get("vectors"):
+                vocab = spacy.blank(lang).vocab
                 vocab.vectors = load_vectors(path / "vocab").vectors
                 shares[name] = words_with_vector((_moved(doc, vocab) for doc in docs), vocab)
     best = max(shares, key=shares.__getitem__, default=None)

@@ -307,8 +307,8 @@ def _check_vectors_language(lang: str, vectors: Optional[str]) -> None:
     path = folder = Path(vectors)
     if not path.exists() and is_package(vectors):
         folder = get_package_path(vectors)
-    meta = read_json_map(folder / "meta.json") if (folder / "meta.json").is_file() else {}
-    if (theirs := meta.get("lang", lang)) != lang:
+    meta = read_json_map(folder / "meta.json", lang=str) if (folder / "meta.json").is_file() else {}
+    if (theirs := meta.get("lang") or lang) != lang:
         raise ValueError(
             f"--lang is {lang}, but the vectors of {vectors} are of the language {theirs}, which "
             "spaCy refuses. Give other vectors, or write them again with: "

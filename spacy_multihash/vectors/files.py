@@ -112,7 +112,7 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
     is_small = is_compressed(folder)
     vectors = CompressedVectors() if is_small else Vectors()
     if meta_path is not None and meta_path.is_file():
-        meta = read_json_map(meta_path)
+        meta = read_json_map(meta_path, lang=str, vectors=dict)
     check_table_file(folder / TABLE)
     with reading(folder):
         vectors.from_disk(folder)
@@ -126,7 +126,7 @@ def _read_folder(folder: Path, meta_path: Optional[Path] = None) -> VectorTable:
     floret = vectors._get_cfg() if vectors.mode == "floret" else None
     title = (meta.get("vectors") or {}).get("name") or ""
     table = VectorTable("", to_numpy(vectors.data), keys, rows, words, floret, vectors.attr)
-    return replace(table, lang=meta.get("lang", "xx"), title=title)
+    return replace(table, lang=meta.get("lang") or "xx", title=title)
 
 
 def _read_text(path: Path, progress: Progress) -> VectorTable:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import pytest
 import spacy
+import srsly
 from spacy.language import Language
 from spacy.pipeline import AttributeRuler, DependencyParser, EntityRecognizer
 from thinc.api import Maxout, Model, NumpyOps, chain, noop, with_array
@@ -19,6 +20,7 @@ from spacy_multihash import (
     accelerate,
 )
 from spacy_multihash.compute.ops import KernelOps, use_kernel_ops
+from spacy_multihash.pipelines.weights import is_same
 from tests.helpers.spacy_pipelines import (
     CNN,
     LISTENER,
@@ -312,6 +314,43 @@ def test_model_that_code_has_changed_is_left(change: Callable[[Model], None]) ->
     nlp = build({"ner": ner(CNN)})
     change(pipe(nlp, "ner").model)
     assert left(accelerate(nlp)) == [("ner", "ner", "its model is not built as the config says")]
+
+
+WRONG = (numpy.ones(2), numpy.array(7), [numpy.ones(2)], "x", {}, None)
+
+
+def test_attrs_of_another_type_are_left(tmp_path: Path) -> None:
+    drawn({"ner": component("ner", TOK2VEC)}).to_disk(tmp_path)
+    path, tried = tmp_path / "ner" / "model", set[str]()
+    data = path.read_bytes()
+    for number, attrs in enumerate(srsly.msgpack_loads(data)["attrs"]):
+        for attr in attrs.keys() - tried:
+            tried.add(attr)
+            message = srsly.msgpack_loads(data)
+            message["attrs"][number][attr] = srsly.msgpack_dumps(numpy.ones(2))
+            path.write_bytes(srsly.msgpack_dumps(message))
+            done = accelerate(spacy.load(tmp_path))
+            assert bool(done.left) == (attr not in ("dropout_rate", "receptive_field")), attr
+    assert tried >= {"columns", "dropout_rate", "has_upper", "pad", "seed", "window_size"}
+
+
+@pytest.mark.parametrize("expected", [3, True, 0.5, "a", ["a"]])
+def test_attrs_are_compared_whatever_they_are(expected: Any) -> None:
+    assert is_same(expected, expected)
+    assert not any(is_same(value, expected) for value in WRONG)
+
+
+@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("key", ["beam_width", "beam_density", "learn_tokens"])
+def test_component_with_a_wrong_setting_in_cfg_is_left(kind: str, key: str) -> None:
+    for value in WRONG:
+        nlp = drawn({kind: component(kind)})
+        pipe(nlp, kind).cfg[key] = value
+        ((_, _, reason),) = left(accelerate(nlp))
+        assert key in reason
+    nlp = drawn({kind: component(kind)})
+    del pipe(nlp, kind).cfg[key]
+    assert left(accelerate(nlp)) != []
 
 
 def test_failure_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,6 +260,33 @@ def test_meta_of_any_kind_comes_back(meta: Settings, tmp_path: Path) -> None:
     assert_same_files(tmp_path / "spacy", tmp_path / "back")
 
 
+WRONG_META: list[tuple[str, Any]] = [
+    *(("before_accelerate", value) for value in (["a"], "a", 3, {"name": 3}, {"notes": "a"})),
+    *((name, value) for name in ("name", "version", "lang") for value in (["a"], 3, {})),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG_META)
+def test_meta_of_another_type_is_refused(key: str, value: Any, tmp_path: Path) -> None:
+    nlp = drawn({"ner": ner(CNN)})
+    accelerate(nlp)
+    factories = nlp.component_names, nlp.pipe_factories
+    nlp.meta[key] = value
+    path = tmp_path / "out"
+    for change in (restore, accelerate, lambda nlp, path: compress(nlp, path, loads=0)):
+        with pytest.raises(ValueError, match=f"meta: {key}.* must be a (str|dict)"):
+            change(nlp, path)
+    assert (nlp.component_names, nlp.pipe_factories) == factories and not path.exists()
+
+
+def test_former_meta_sets_nothing_else() -> None:
+    nlp = drawn({"ner": ner(CNN)})
+    accelerate(nlp)
+    nlp.meta["before_accelerate"] |= {"lang": "xx", "url": "https://localhost"}
+    restore(nlp)
+    assert nlp.meta["lang"] == "en" and nlp.meta["url"] == ""
+
+
 @pytest.mark.filterwarnings(r"ignore:\[W095\]:UserWarning")
 def test_real_pipeline_gets_its_files_back(english: Language, tmp_path: Path) -> None:
     spacy.load(english.path).to_disk(tmp_path / "spacy")  # others gave the fixture more strings
