@@ -101,7 +101,7 @@ def test_damaged_bytes_of_a_component_are_named(
 
 
 # The settings in the file `cfg` of each component, and values that they can't have.
-OF_PARSERS = {
+OF_PARSERS: dict[str, list[Any]] = {
     "beam_width": [0, -1, 1.5, "1", None, [1], True],
     "beam_density": [-0.5, "0", None, []],
     "beam_update_prob": [-1, 2, "0", None],
@@ -112,7 +112,7 @@ OF_PARSERS = {
     "multitasks": ["tag", None, {}],
     "moves": ["x", 3],
 }
-OF_TAGGERS = {
+OF_TAGGERS: dict[str, list[Any]] = {
     "labels": ["PER", None, [1], ["PER", "PER", "LOC"], {"PER": 1}],
     "unseen_labels": ["PER", None, [1], ["UNKNOWN"]],
 }
@@ -125,7 +125,7 @@ def test_settings_in_cfg_are_checked_when_loaded(
     nlp = saved_component(pipeline, tmp_path)
     pipe, path = nlp.get_pipe(component), tmp_path / component / "cfg"
     former = srsly.read_json(path)
-    values: dict[str, list[Any]] = OF_TAGGERS if component == "tagger_ner" else OF_PARSERS
+    values = OF_TAGGERS if component == "tagger_ner" else OF_PARSERS
     assert values.keys() >= former.keys()
     for key, wrong in values.items():
         for value in wrong:

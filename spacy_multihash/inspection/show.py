@@ -15,7 +15,7 @@ from ..common.load import loaded
 from ..common.result import Result, Table
 from ..common.templates import in_notebook, render
 from ..corpus.spans import Mark, Piece, pieces
-from ..ner.probabilities import asking_probabilities, probabilities_of
+from ..ner.probabilities import asking_probabilities, notes_of
 from ..pipelines.accelerate import why_not_replaced
 
 
@@ -113,7 +113,7 @@ def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[Shar
                 "gives. Leave it out."
             )
         doc = nlp(text)
-    of_span = probabilities_of(doc)
+    of_span = notes_of(doc).probabilities
     predicted = [(ent, of_span.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]
     if threshold is not None and predicted:
         predicted = [(ent, p) for ent, p in predicted if p is None or p >= threshold]

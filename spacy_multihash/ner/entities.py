@@ -192,6 +192,32 @@ def set_span_probabilities(
         )
 
 
+# The keys in doc.user_data for what's noted by characters. Its values are lists and dicts, since
+# later components may store a doc with its user_data.
+KNOWN_KEY, EXPECTED_KEY = "spacy_multihash_probabilities", "spacy_multihash_expected"
+
+
+def note_probabilities(
+    doc: Doc,
+    before: set[EntityKey],
+    scores: dict[EntityKey, float],
+    expected: dict[str, float],
+) -> None:
+    """Note the probabilities of entities, and of candidates, that a doc didn't have before.
+
+    expected: The expected number of entities of each label.
+    """
+    noted = doc.user_data.setdefault(KNOWN_KEY, [])
+    for key, score in scores.items():
+        if key not in before:
+            start, end, label = key
+            span = doc[start:end]
+            noted.append([span.start_char, span.end_char, label, score])
+    sums = doc.user_data.setdefault(EXPECTED_KEY, {})
+    for label, number in expected.items():
+        sums[label] = sums.get(label, 0.0) + number
+
+
 class SpanScores(NamedTuple):
     """E entities of docs, and their probabilities at any temperature.
 

@@ -347,7 +347,7 @@ def saved_by_calibration(nlp: Language) -> Optional[OnGold]:
     saved: Any = nlp.meta.get(KEY)
     if not isinstance(saved, dict) or saved.get("component") not in nlp.pipe_names:
         return None
-    counts = [saved.get(name) for name in OnGold._fields]
+    counts: list[Any] = [saved.get(name) for name in OnGold._fields]
     return OnGold(*counts) if all(is_number(n) and 0 <= n < math.inf for n in counts) else None
 
 

@@ -31,6 +31,7 @@ from .entities import (
     entities_at,
     entity_keys,
     key_of,
+    note_probabilities,
     set_entities,
     set_span_probabilities,
     span_probabilities,
@@ -139,7 +140,12 @@ class Recognizer(SavedComponent):
     first.
 
     label_lock (LabelLock): Docs and examples may add labels, also from several threads.
+    notes (bool): Whether to note probabilities in doc.user_data: see `ask_probabilities`.
+    notes_above (Optional[float]): The least probability of candidates. None: as in the settings.
     """
+
+    notes: bool = False
+    notes_above: Optional[float] = None
 
     settings_type: ClassVar[Any]
     attrs: ClassVar[Sequence[int]]  # of tokens, for kernels
@@ -191,7 +197,7 @@ class Recognizer(SavedComponent):
         docs = [docs] if isinstance(docs, Doc) else list(docs)
         settings = self.settings
         warn_unheard(self.name, self._upstream, self.model, docs)
-        asks = settings.spans_key is not None or settings.threshold > 0
+        asks = self.notes or settings.spans_key is not None or settings.threshold > 0
         if not any(map(len, docs)):
             nothing = span_probabilities(docs, self.labels) if asks else None
             return Prediction(as_entities([]), self.labels, nothing)
@@ -202,7 +208,7 @@ class Recognizer(SavedComponent):
         entities, labels = scored.find(), scored.labels
         if not asks:
             return Prediction(entities, labels)
-        above = settings.candidates_above
+        above = self.notes_above or settings.candidates_above
         return Prediction(
             entities, labels, scored.spans(docs, entities, settings.temperature, above)
         )
@@ -244,9 +250,13 @@ class Recognizer(SavedComponent):
         entities, labels, probabilities = prediction
         new, threshold = spans_of(docs, entities, labels), self.settings.threshold
         for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):
-            if probabilities is not None and threshold:
-                scores = probabilities.scores[i]
-                spans = [span for span in spans if scores[key_of(span)] >= threshold]
+            if probabilities is not None:
+                scores, before = probabilities.scores[i], set(map(key_of, doc.ents))
+                if threshold:
+                    spans = [span for span in spans if scores[key_of(span)] >= threshold]
+                if self.notes:
+                    expected = dict(zip(labels, probabilities.expected[i].tolist(), strict=True))
+                    note_probabilities(doc, before, scores, expected)
             set_entities(doc, spans)
         if probabilities is not None and self.spans_key is not None:
             set_span_probabilities(docs, labels, self.spans_key, probabilities)

@@ -129,8 +129,8 @@ class BatchDependencyParser(SavedComponent, DependencyParser):
 
     def _is_greedy(self) -> bool:
         lower = self.model.get_ref("lower")
-        is_parser = lower.has_param("W") and lower.get_dim("nF") in NUM_FEATURES
-        return is_parser and self.cfg["beam_width"] == 1
+        is_parser = bool(lower.has_param("W")) and lower.get_dim("nF") in NUM_FEATURES
+        return is_parser and bool(self.cfg["beam_width"] == 1)
 
     def _read_parser(self, ops: ArrayOps, reading: Reading, model: Model) -> Optional[Parser]:
         """Read weights and actions; None where spaCy's code has to predict."""

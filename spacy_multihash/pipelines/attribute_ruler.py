@@ -139,16 +139,17 @@ class IndexedAttributeRuler(AttributeRuler):
 
         What they're made of can change in place, so it's compared with what it was.
         """
-        content = (self.attrs, self.indices, self.matcher._patterns)
+        matcher: Any = self.matcher
+        content = (self.attrs, self.indices, matcher._patterns)
         if self._indexed is None or self._indexed[0] != content:
-            patterns = {rule: list(of_rule) for rule, of_rule in self.matcher._patterns.items()}
+            patterns = {rule: list(of_rule) for rule, of_rule in matcher._patterns.items()}
             former = (list(map(dict, self.attrs)), list(self.indices), patterns)
-            self._indexed = (former, self._make_index())
+            self._indexed = (former, self._make_index(matcher))
         return self._indexed[1]
 
-    def _make_index(self) -> Optional["PatternIndex"]:
-        found = [self.matcher.get(str(rule)) for rule in range(len(self.attrs))]
-        hooks = (self.matcher._callbacks, self.matcher._filter)
+    def _make_index(self, matcher: Any) -> Optional["PatternIndex"]:  # noqa: ANN401
+        found = [matcher.get(str(rule)) for rule in range(len(self.attrs))]
+        hooks = (matcher._callbacks, matcher._filter)
         if None in found or any(any(hook.values()) for hook in hooks):
             return None
         patterns = [of_rule for _, of_rule in found]
@@ -157,7 +158,7 @@ class IndexedAttributeRuler(AttributeRuler):
             is_inside = all(-shortest <= index < shortest for shortest in map(_min_length, of_rule))
             if not is_inside or not set(attrs) <= SET:
                 return None
-        made = PatternIndex(self, patterns) if len(found) == len(self.matcher) else None
+        made = PatternIndex(self, patterns) if len(found) == len(matcher) else None
         return made if made and made.fitting else None
 
 

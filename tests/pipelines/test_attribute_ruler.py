@@ -201,7 +201,7 @@ CHANGES: dict[str, Callable[[AttributeRuler], object]] = {
     "index": lambda ruler: ruler.indices.__setitem__(1, 0),
     "index outside": lambda ruler: ruler.indices.__setitem__(1, 5),
     "more patterns": lambda ruler: ruler.matcher.add("0", CAT),
-    "other pattern": lambda ruler: (ruler.matcher.remove("0"), ruler.matcher.add("0", CAT)),
+    "other pattern": lambda ruler: replace_pattern(ruler),
     "no pattern": lambda ruler: ruler.matcher.remove("0"),
     "greedy pattern": lambda ruler: ruler.matcher.add("1", CAT, greedy="LONGEST"),
     "unknown rule": lambda ruler: ruler.matcher.add("7", CAT),
@@ -211,6 +211,11 @@ CHANGES: dict[str, Callable[[AttributeRuler], object]] = {
 
 def normalized(ruler: AttributeRuler, lemma: str) -> dict[int, int]:
     return {IDS["LEMMA"]: ruler.vocab.strings.add(lemma)}
+
+
+def replace_pattern(ruler: AttributeRuler) -> None:
+    ruler.matcher.remove("0")
+    ruler.matcher.add("0", CAT)
 
 
 def matcher_of(ruler: AttributeRuler) -> Matcher:
