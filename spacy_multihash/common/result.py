@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
-from .templates import render
+from .templates import in_notebook, render
 
 _WIDTH = 80
 
@@ -53,7 +53,12 @@ class Result:
     `print(result)` shows its tables and notes, `to_json()` returns all fields for `json.dumps`, and
     a notebook shows the tables as HTML. Fields with `repr=False`, such as a pipeline, are neither
     in the JSON nor in the representation.
+
+    template, heading (str): The template of its page, and the page's title.
     """
+
+    template: ClassVar[str] = "result_page.html"
+    heading: ClassVar[str] = ""
 
     def cautions(self) -> Iterable[str]:
         """Sentences above the tables: why they may be wrong."""
@@ -71,9 +76,11 @@ class Result:
         """Return the fields as dicts, lists, strings and numbers. NaN and infinity become None."""
         return to_json(self)
 
-    def page(self) -> str:
-        """Return the cautions, tables and notes as a complete HTML page."""
-        return render("result_page.html", result=self, title=type(self).__name__)
+    def page(self, title: str = "") -> str:
+        """Return the result as a complete HTML page."""
+        return render(
+            self.template, result=self, title=title or self.heading or type(self).__name__
+        )
 
     def __str__(self) -> str:
         """Return the cautions, tables and notes as plain text."""
@@ -81,7 +88,9 @@ class Result:
         return "\n\n".join([*self.cautions(), *tables, *self.notes()])
 
     def _repr_html_(self) -> str:
-        """Return the cautions, tables and notes as HTML, for notebooks."""
+        """Return its own page, or else the cautions, tables and notes, as HTML for notebooks."""
+        if self.template != Result.template:
+            return in_notebook(self.page())
         return render("result.html", result=self)
 
 

@@ -147,9 +147,9 @@ class Evaluation(Result):
         """Return the first docs, each cut twice: with gold and with predicted entities."""
         return [side_by_side(each.reference, each.predicted) for each in self.examples[:_SHOWN]]
 
-    def page(self) -> str:
+    def page(self, title: str = "Entities") -> str:
         """Return an HTML page: the scores, and gold beside predicted entities of the first docs."""
-        return render("evaluation_page.html", result=self, title="Entities")
+        return render("evaluation_page.html", result=self, title=title)
 
     def masked_docs(self) -> dict[str, list[Doc]]:
         """Return the gold docs of each part, with the entities of the other part masked."""

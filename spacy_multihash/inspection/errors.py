@@ -25,7 +25,6 @@ from ..common.arguments import Count, Share, checked
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
-from ..common.templates import in_notebook, render
 from ..corpus.evaluation import check_annotated, predict
 from ..corpus.export import Tool, gold_record
 from ..corpus.read import Data, examples_of
@@ -60,7 +59,11 @@ class Errors(Result):
     gold, predicted, right (int): The numbers of entities.
     confusion (Confusion): The counts of gold and predicted labels together, with right entities.
         None stands for no entity.
+
+    Its page has each mistake in its sentence, gold beside predicted.
     """
+
+    template, heading = "errors_page.html", "Mistakes"
 
     docs: Sequence[Doc] = field(repr=False)
     mistakes: Sequence[Mistake]
@@ -162,13 +165,6 @@ class Errors(Result):
             for (gold, predicted), count in self.confusion.items()
         ]
         return {**to_json(replace(self, confusion={})), "confusion": confusion}
-
-    def page(self, title: str = "Mistakes") -> str:
-        """Return a page with each mistake in its sentence, gold beside predicted."""
-        return render("errors_page.html", title=title, result=self, limit=None)
-
-    def _repr_html_(self) -> str:
-        return in_notebook(self.page())
 
 
 @checked

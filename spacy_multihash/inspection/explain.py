@@ -29,7 +29,6 @@ from ..common.load import loaded
 from ..common.nodes import EXTRACT_NGRAMS, find_nodes
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
-from ..common.templates import in_notebook, render
 from ..embed.unique_tokens import Column
 from ..ner.calibration import find_recognizer
 from ..ner.entities import annotate_before, tempered_spans, upstream_of
@@ -173,7 +172,11 @@ class Explanations(Result):
     """What made a pipeline predict the entities, or the labels, of a text.
 
     left_out (int): How many more entities the text has than were explained.
+
+    Its page has the text, coloured by the numbers.
     """
+
+    template, heading = "explain.html", "What made the model predict this?"
 
     explanations: Sequence[Explanation]
     left_out: int = 0
@@ -199,13 +202,6 @@ class Explanations(Result):
             "Numbers are by how much the log-odds fall if the feature of the token is unknown. The "
             "entity's own tokens are in brackets."
         )
-
-    def page(self) -> str:
-        """Return a page with the text coloured by the numbers."""
-        return render("explain.html", title="What made the model predict this?", result=self)
-
-    def _repr_html_(self) -> str:
-        return in_notebook(self.page())
 
 
 def about_factor(factor: float, is_exact: bool) -> str:  # noqa: FBT001

@@ -13,7 +13,6 @@ from ..common.arguments import Share, checked
 from ..common.checks import check_text
 from ..common.load import loaded
 from ..common.result import Result, Table
-from ..common.templates import in_notebook, render
 from ..corpus.spans import Mark, Piece, pieces
 from ..ner.probabilities import asking_probabilities, notes_of
 from ..pipelines.accelerate import why_not_replaced
@@ -38,7 +37,11 @@ class Shown(Result):
     accelerable (Sequence[str]): The names of spaCy's recognizers that would give probabilities
         after `accelerate`.
     idle (str): That no component of the pipeline finds any, or "".
+
+    Its page has the entities marked in the text.
     """
+
+    template, heading = "show.html", "Entities"
 
     doc: Doc = field(repr=False)
     entities: Sequence[ShownEntity]
@@ -82,13 +85,6 @@ class Shown(Result):
             p = "" if entity.probability is None else f"\u00a0{entity.probability:.2f}"
             marks.append(Mark(ent.start, ent.end, f"{entity.label}{p}"))
         return pieces([token.text_with_ws for token in self.doc], marks)
-
-    def page(self, title: str = "Entities") -> str:
-        """Return a page with the entities marked in the text."""
-        return render("show.html", title=title, result=self)
-
-    def _repr_html_(self) -> str:
-        return in_notebook(self.page())
 
 
 @checked

@@ -14,7 +14,6 @@ from ..common.arguments import checked
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
-from ..common.templates import in_notebook, render
 from ..compute.ops import distinct_rows
 from ..corpus.read import items_of
 from ..corpus.shards import choose_shards, model_shard
@@ -79,7 +78,12 @@ class InspectedTable:
 
 @dataclass(frozen=True)
 class InspectedTables(Result):
-    """The tables of a pipeline, and how a corpus fills them."""
+    """The tables of a pipeline, and how a corpus fills them.
+
+    Its page has a bar for each load factor and each share.
+    """
+
+    template, heading = "tables.html", "Tables"
 
     inspected: Sequence[InspectedTable]
 
@@ -107,14 +111,6 @@ class InspectedTables(Result):
                 "The load factor is the number of values in a row on average. Indistinguishable "
                 "values have all their rows in common with another value: add rows or a hash."
             )
-
-    def page(self) -> str:
-        """Return a page with the table, and a bar for each load factor and each share."""
-        loads = [table.use.load_factor for table in self.inspected if table.use]
-        return render("tables.html", title="Tables", result=self, most=max(loads, default=1))
-
-    def _repr_html_(self) -> str:
-        return in_notebook(self.page())
 
 
 @checked

@@ -105,15 +105,15 @@ class Acceleration(Result):
         yield from self.gain.notes() if self.gain else ()
         yield from filter(None, [(self.gain.machine if self.gain else Machine()).advice])
 
-    def page(self) -> str:
+    def page(self, title: str = "") -> str:
         """Return the gain, to show to others, as a complete HTML page. Without a gain, the tables.
 
         It has bars for speed, load time and memory, and all tables.
         """
         if self.gain is None:
-            return super().page()
+            return super().page(title)
         meta = self.nlp.meta
-        title = f"{meta['lang']}_{meta['name']} {meta['version']}, accelerated"
+        title = title or f"{meta['lang']}_{meta['name']} {meta['version']}, accelerated"
         return render("gain.html", title=title, gain=self.gain, result=self, show_value=show_value)
 
     def _repr_html_(self) -> str:

@@ -21,7 +21,7 @@ from ..common.load import load_pipeline, read_config
 from ..common.outputs import check_apart, check_writable, folder_size, paths_in, spacy_command
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
-from ..common.templates import in_notebook, render
+from ..common.templates import render
 from ..corpus.read import model_examples
 from ..inspection.errors import Errors, errors, shaded
 from ..ner.calibration import (
@@ -83,6 +83,8 @@ class Fitted(Result):
     wheel (Optional[Path]): The package, if there's one.
     """
 
+    template = "report.html"
+
     nlp: Language = field(repr=False)
     output: Optional[Path]
     plan: FitPlan
@@ -130,13 +132,13 @@ class Fitted(Result):
         curve = self.curve and self.curve.to_json()
         return {**named, "advice": to_json(self.advice), "curve": curve}
 
-    def page(self) -> str:
+    def page(self, title: str = "") -> str:
         """Return the report, a complete HTML page."""
         plan, arms = self.plan, self.arms
         step, best = arms[0].history.best
         return render(
-            "report.html",
-            title=f"{plan.name}: {'texts' if plan.options.textcat else 'entities'}",
+            self.template,
+            title=title or f"{plan.name}: {'texts' if plan.options.textcat else 'entities'}",
             about=f"spacy-multihash {metadata.version('spacy-multihash')}, spaCy "
             f"{spacy.__version__}, {plan.settings}, language {plan.options.lang}",
             result=self,
@@ -168,9 +170,6 @@ class Fitted(Result):
             "calibrated": self.calibration.bins_after,
             "before": self.calibration.bins_before,
         }
-
-    def _repr_html_(self) -> str:
-        return in_notebook(self.page())
 
     def next_commands(self) -> dict[str, str]:
         """Return commands to go on with, by what they do."""
