@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import typer
 
@@ -11,17 +11,11 @@ from ..common.outputs import check_file_output
 from ..corpus.evaluation import Matching
 from ..corpus.statistics import DEFAULT_ATTRS, corpus_stats
 from ..scale.pool import open_workers
-from ._util import (
-    AS_JSON,
-    CODE,
-    PROGRESS,
-    command,
-    show,
-    wrote,
-)
+from ._util import AS_JSON, CODE, PROGRESS, command, show, with_options, wrote
 
 
 @command("Cannot count the corpus", needs={"force": ["output"]})
+@with_options(Matching)
 def corpus_stats_cli(
     train: Path = typer.Argument(
         ...,
@@ -48,10 +42,6 @@ def corpus_stats_cli(
         help="Attributes of words, slices and n-grams to count, such as NORM, ORTH[:2] or "
         "LOWER{3,5}, separated by commas",
     ),
-    ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
-    match_label: bool = typer.Option(
-        False, "--match-label", help="An entity with another label than in TRAIN is unseen"
-    ),
     workers: Optional[int] = typer.Option(
         None,
         "--workers",
@@ -68,6 +58,7 @@ def corpus_stats_cli(
     ),
     as_json: bool = AS_JSON,
     code: Optional[Path] = CODE,
+    **options: Any,  # noqa: ANN401
 ) -> None:
     """Count documents, entities and attributes of a corpus.
 
@@ -89,7 +80,7 @@ def corpus_stats_cli(
             lang=lang,
             vectors=vectors,
             attrs=[name.strip() for name in re.split(r",(?![^{,]*})", attrs)],  # not in LOWER{3,5}
-            matching=Matching(ignore_case, match_label),
+            matching=Matching(**options),
             workers=pool,
             code=code,
             progress=PROGRESS,

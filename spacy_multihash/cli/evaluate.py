@@ -1,7 +1,7 @@
 """`python -m spacy multihash evaluate`: scores on seen and unseen entities."""
 
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 import spacy
 import typer
@@ -12,20 +12,17 @@ from ..common.load import load_pipeline
 from ..common.outputs import check_file_output
 from ..corpus.evaluation import Matching, evaluate
 from ..corpus.read import write_corpora
-from ._util import AS_JSON, CODE, GPU_ID, MODEL, PROGRESS, command, show, wrote
+from ._util import AS_JSON, CODE, GPU_ID, MODEL, PROGRESS, command, show, with_options, wrote
 
 HTML = ".html"
 
 
 @command("Cannot evaluate the pipeline", needs={"force": ["output", "masked"]})
+@with_options(Matching)
 def evaluate_cli(
     model: str = MODEL,
     data: Path = typer.Argument(..., help="Corpus to evaluate on: a .spacy file, or a folder"),
     train: Path = typer.Option(..., help="Corpus that the pipeline was trained on"),
-    ignore_case: bool = typer.Option(False, "--ignore-case", help="Compare texts in lower case"),
-    match_label: bool = typer.Option(
-        False, "--match-label", help="An entity with another label than in TRAIN is unseen"
-    ),
     output: Optional[Path] = typer.Option(
         None,
         help="File to write: a page with gold beside predicted entities if its name ends in "
@@ -38,6 +35,7 @@ def evaluate_cli(
     force: bool = typer.Option(False, "--force", "-f", help="Replace existing files"),
     gpu_id: int = GPU_ID,
     code: Optional[Path] = CODE,
+    **options: Any,  # noqa: ANN401
 ) -> None:
     """Score an entity recognizer on seen and unseen entities.
 
@@ -51,7 +49,7 @@ def evaluate_cli(
         check_file_output(path, "--masked", model, data, train, code, force=force)
     if gpu_id >= 0:
         spacy.require_gpu(gpu_id)
-    nlp, matching = load_pipeline(model), Matching(ignore_case, match_label)
+    nlp, matching = load_pipeline(model), Matching(**options)
     done = evaluate(nlp, data, train, matching=matching, progress=PROGRESS)
     if masked is not None:
         write_corpora(

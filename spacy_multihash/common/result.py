@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,18 +16,23 @@ _WIDTH = 80
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts.
+    """A table. Its cells are texts: integers get commas, and None is shown as "-".
 
     title (str): What the rows are.
     header (Sequence[str]): The names of the columns.
-    rows (Sequence[Sequence[str]]): The cells, as many in each row as there are columns.
+    rows (Sequence[Sequence[Any]]): The cells, as many in each row as there are columns.
     aligns (str): "l" or "r" for each column. Further columns are right-aligned.
     """
 
     title: str
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Any]]
     aligns: str = "l"
+
+    def __post_init__(self) -> None:
+        """Write the cells."""
+        shown = [tuple(map(_shown, row)) for row in self.rows]
+        object.__setattr__(self, "rows", shown)  # it's frozen
 
     @property
     def sides(self) -> str:
@@ -35,7 +41,7 @@ class Table:
 
     def __str__(self) -> str:
         """Return the table as plain text: title, header, a line, rows."""
-        lines = [list(map(str, row)) for row in (self.header, *self.rows)]
+        lines = [list(row) for row in (self.header, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         lines.insert(1, ["-" * width for width in widths])
 
@@ -45,6 +51,10 @@ class Table:
             return "   ".join(padded).rstrip()
 
         return "\n".join([f"{f' {self.title} ':=^{_WIDTH}}", *map(row, lines)])
+
+
+def _shown(cell: object) -> str:
+    return f"{cell:,}" if isinstance(cell, Integral) else "-" if cell is None else str(cell)
 
 
 class Result:

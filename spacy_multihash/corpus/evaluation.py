@@ -38,8 +38,8 @@ class Matching:
     The paper "Multi hash embeddings in spaCy" (section 4.2) counts a span as seen if it appears
     verbatim as an entity of the training set, with any label: the default.
 
-    ignore_case (bool): Compare the texts in lower case.
-    match_label (bool): Also compare the labels.
+    ignore_case (bool): Compare texts in lower case.
+    match_label (bool): An entity with another label than in training is unseen.
     """
 
     ignore_case: bool = False

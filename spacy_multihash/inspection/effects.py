@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 import numpy
 from spacy.language import Language
@@ -65,9 +65,9 @@ class Effects(Result):
 
     def tables(self) -> Iterable[Table]:
         """A row for each label and feature."""
-        rows: dict[tuple[Optional[str], str], dict[str, str]] = {}
+        rows: dict[tuple[Optional[str], str], dict[str, Any]] = {}
         for effect in self.effects:
-            row = rows.setdefault((effect.label, effect.feature), {"n": f"{effect.entities:,}"})
+            row = rows.setdefault((effect.label, effect.feature), {"n": effect.entities})
             error = "-" if effect.error is None else f"{effect.error:.2f}"
             row[effect.where] = f"{signed(effect.mean, 2)} ± {error}"
         yield Table(

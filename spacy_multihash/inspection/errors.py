@@ -30,7 +30,7 @@ from ..corpus.export import Tool, gold_record
 from ..corpus.read import Data, examples_of
 from ..corpus.spans import Entity, Kind, Match, match
 from ..ner.entities import annotate_before, score_spans
-from ..ner.estimate import gives_probabilities
+from ..ner.probabilities import gives_probabilities
 from .explain import Key, explain_entity, prepare
 from .mistakes import SUSPECT, Cell, Confusion, Group, Mistake, shaded
 from .similar import TrainingEntities, Words
@@ -85,9 +85,9 @@ class Errors(Result):
         rows = []
         for label in labels:
             right = self.confusion.get((label, label), 0) - counts[label, "cut"]
-            rows.append((label, f"{right:,}", *(f"{counts[label, kind]:,}" for kind in KINDS)))
+            rows.append((label, right, *(counts[label, kind] for kind in KINDS)))
         kinds = Counter(mistake.kind for mistake in self.mistakes)
-        rows.append(("all", f"{self.right:,}", *(f"{kinds[kind]:,}" for kind in KINDS)))
+        rows.append(("all", self.right, *(kinds[kind] for kind in KINDS)))
         header = ("", "right", "other label", "other boundaries", "both", "spurious", "missed")
         yield Table("Counts", header, rows)
         if self.confusion:

@@ -14,7 +14,7 @@ from ..common.checks import check_text
 from ..common.load import loaded
 from ..common.result import Result, Table
 from ..corpus.spans import Mark, Piece, pieces
-from ..ner.probabilities import asking_probabilities, notes_of
+from ..ner.probabilities import asking_probabilities, notes_of, place_of
 from ..pipelines.accelerate import why_not_replaced
 
 
@@ -110,7 +110,7 @@ def show(nlp: Union[Language, str, Path], text: str, *, threshold: Optional[Shar
             )
         doc = nlp(text)
     of_span = notes_of(doc).probabilities
-    predicted = [(ent, of_span.get((ent.start_char, ent.end_char, ent.label_))) for ent in doc.ents]
+    predicted = [(ent, of_span.get(place_of(ent))) for ent in doc.ents]
     if threshold is not None and predicted:
         predicted = [(ent, p) for ent, p in predicted if p is None or p >= threshold]
         doc.set_ents([ent for ent, _ in predicted])

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Optional, Union
+from typing import Any, Literal, NamedTuple, Optional, Union
 
 import numpy
 from spacy.language import Language
@@ -95,12 +95,11 @@ class InspectedTables(Result):
             header += ["values", "load factor", "indistinguishable"]
         rows = []
         for table in self.inspected:
-            sizes = (table.num_rows, table.width, table.num_hashes, table.num_rows * table.width)
-            row = [table.name, *(f"{size:,}" for size in sizes)]
-            if table.use:
-                use = table.use
-                row += [f"{use.num_values:,}", f"{use.load_factor:.2f}"]
-                row.append(f"{use.indistinguishable:,} ({use.share:.1%})")
+            size, use = table.num_rows * table.width, table.use
+            row: list[Any] = [table.name, table.num_rows, table.width, table.num_hashes, size]
+            if use:
+                share = f"{use.indistinguishable:,} ({use.share:.1%})"
+                row += [use.num_values, f"{use.load_factor:.2f}", share]
             rows.append(row)
         yield Table("Tables", header, rows)
 

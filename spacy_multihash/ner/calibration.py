@@ -159,14 +159,11 @@ class Calibration(Result):
         rows = [
             (
                 label,
-                f"{before.entities:,}",
-                f"{100 * before.share:.1f}",
-                f"{100 * before.error:.1f}",
-                f"{100 * after.error:.1f}",
-                f"{before.loss:.3f}",
-                f"{after.loss:.3f}",
+                c.before.entities,
+                *(f"{100 * x:.1f}" for x in (c.before.share, c.before.error, c.after.error)),
+                *(f"{quality.loss:.3f}" for quality in (c.before, c.after)),
             )
-            for label, before, after in ((x, c.before, c.after) for x, c in changes.items())
+            for label, c in changes.items()
         ]
         header = ("", "entities", "right %", "error %", "error % after", "log loss", "after")
         yield Table(f"Calibration of {self.component}", header, rows)

@@ -38,7 +38,14 @@ from ..corpus.export import Marked, Tool, record_of
 from ..corpus.read import items_of
 from ..corpus.shards import read_bare_docs
 from ..corpus.spans import match
-from .probabilities import Noted, Place, asking_probabilities, notes_of
+from .probabilities import (
+    Noted,
+    Place,
+    asking_probabilities,
+    gives_probabilities,
+    notes_of,
+    place_of,
+)
 
 # Texts: a folder of .spacy, .jsonl, .txt and .gz files, or one of them, or texts or docs.
 Texts = Union[str, Path, DocBin, Iterable[Union[str, Doc]]]
@@ -126,12 +133,7 @@ class Estimate(Result):
     def tables(self) -> Iterator[Table]:
         """A row for all entities, and for each label."""
         rows = [
-            (
-                label,
-                f"{one.predicted:,}",
-                f"{one.true:,.0f}",
-                *(_cell(one, name) for name in _SCORES),
-            )
+            (label, one.predicted, round(one.true), *(_cell(one, name) for name in _SCORES))
             for label, one in {"all": self.overall, **self.labels}.items()
         ]
         header = ("", "predicted", "true", "precision %", "recall %", "F1 %")
@@ -200,7 +202,7 @@ def count_doc(noted: Noted, doc: Doc, labels: Sequence[str]) -> tuple[numpy.ndar
     counts, unknown = numpy.zeros((len(labels), 4)), 0
     rows = {label: row for row, label in enumerate(labels)}
     for ent in doc.ents:
-        p = noted.probabilities.get((ent.start_char, ent.end_char, ent.label_))
+        p = noted.probabilities.get(place_of(ent))
         if p is None or ent.label_ not in rows:
             unknown += 1
         else:
@@ -223,11 +225,6 @@ def labels_of(nlp: Language) -> list[str]:
         )
     pipes: list[Any] = [nlp.get_pipe(name) for name in names]
     return list(dict.fromkeys(label for pipe in pipes for label in pipe.labels))
-
-
-def gives_probabilities(pipe: object) -> bool:
-    """Return whether a component is a batch_ner without a beam, or a tagger_ner."""
-    return hasattr(pipe, "score_spans") and getattr(pipe, "cfg", {}).get("beam_width", 1) == 1
 
 
 # What dev tells, which calibration saves
@@ -467,7 +464,7 @@ class Candidate(NamedTuple):
     @property
     def entities(self) -> list[Marked]:
         """The predicted entities with their probabilities."""
-        places = [(ent.start_char, ent.end_char, ent.label_) for ent in self.doc.ents]
+        places = map(place_of, self.doc.ents)
         return [Marked(*place, self.probabilities.get(place)) for place in places]
 
     def gains(self) -> dict[tuple[str, ...], float]:
@@ -507,10 +504,8 @@ def next_texts(
     with asking_probabilities(nlp, candidates_above=UNSURE):
         for doc in nlp.pipe(docs):
             noted = notes_of(doc)
-            predicted, right = len(doc.ents), 0.0
-            for ent in doc.ents:
-                place = (ent.start_char, ent.end_char, ent.label_)
-                right += noted.probabilities.get(place, 1.0)
+            predicted = len(doc.ents)
+            right = sum(noted.probabilities.get(place_of(ent), 1.0) for ent in doc.ents)
             missed = factor * max(sum(noted.expected.values()) - right, 0.0)
             mistakes = predicted - right + missed
             some.setdefault(doc.text, Candidate(doc, noted.probabilities, mistakes))

@@ -9,13 +9,18 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from .entities import EXPECTED_KEY, KNOWN_KEY
 from .recognizer import Recognizer
 
 # An entity of a doc: its first character, the character after its last, and its label.
 Place = tuple[int, int, str]
+
+
+def place_of(entity: Span) -> Place:
+    """Return where an entity is, and its label."""
+    return entity.start_char, entity.end_char, entity.label_
 
 
 class Noted(NamedTuple):
@@ -29,21 +34,27 @@ class Noted(NamedTuple):
     expected: dict[str, float]
 
 
+def recognizers_of(nlp: Language) -> list[Recognizer]:
+    """List the recognizers of a pipeline, in its order."""
+    pipes: list[Any] = [pipe for _, pipe in nlp.pipeline]
+    return [pipe for pipe in pipes if isinstance(pipe, Recognizer)]
+
+
+def gives_probabilities(pipe: object) -> bool:
+    """Return whether a component is a batch_ner without a beam, which has none, or a tagger_ner."""
+    return isinstance(pipe, Recognizer) and pipe.cfg.get("beam_width", 1) == 1
+
+
 def ask_probabilities(
     nlp: Language, *, threshold: Optional[float] = None, candidates_above: Optional[float] = None
-) -> list[Any]:
+) -> list[Recognizer]:
     """Make all components that can give probabilities note them, and return these components.
 
     threshold (Optional[float]): The threshold for tagger_ner. None keeps its own.
     candidates_above (Optional[float]): The least probability of further candidates. None keeps the
         components' own settings.
     """
-    # A beam has no probabilities, and raises if asked for them
-    asked = [
-        pipe
-        for _, pipe in nlp.pipeline
-        if isinstance(pipe, Recognizer) and pipe.cfg.get("beam_width", 1) == 1
-    ]
+    asked = [pipe for pipe in recognizers_of(nlp) if gives_probabilities(pipe)]
     for pipe in asked:
         pipe.notes, pipe.notes_above = True, candidates_above
         if hasattr(pipe, "threshold") and threshold is not None:
@@ -59,7 +70,7 @@ def asking_probabilities(
 
     Yields whether any component gives them.
     """
-    former = [(pipe, pipe.settings) for _, pipe in nlp.pipeline if isinstance(pipe, Recognizer)]
+    former = [(pipe, pipe.settings) for pipe in recognizers_of(nlp)]
     try:
         yield bool(ask_probabilities(nlp, threshold=threshold, candidates_above=candidates_above))
     finally:

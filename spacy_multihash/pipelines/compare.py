@@ -100,12 +100,12 @@ class Agreement:
     def tables(self) -> Iterator[Table]:
         """The kinds, and examples of what differs."""
         rows = [
-            (kind, f"{before:,}", f"{after:,}", f"{same:,}", f"{100 * share:.2f}")
+            (kind, before, after, same, f"{100 * share:.2f}")
             for kind, (before, after, same, share) in self.kinds.items()
         ]
         yield Table("Predictions that stay the same", ("", "before", "after", "same", "%"), rows)
         examples = [
-            (kind, f"{doc:,}", text, old or "-", new or "-")
+            (kind, doc, text, old or "-", new or "-")
             for kind, doc, text, old, new in self.differences
         ]
         header = ("", "text no.", "where", "before", "after")

@@ -1,6 +1,7 @@
 """spaCy's own config, to train on the same corpus, and how it compares."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from spacy.cli.init_config import init_config as spacy_config
 from thinc.api import Config
@@ -33,9 +34,9 @@ def spacys_config(plan: FitPlan) -> Config:
 def comparison_table(arms: Sequence[Arm]) -> Table:
     """Show a column for each pipeline, with its settings and its results."""
     split = best_split(arms[0].scores)
-    rows = {
+    rows: dict[str, list[Any]] = {
         **{name: [arm.settings[name] for arm in arms] for name in arms[0].settings},
-        "training steps": [f"{arm.history.step:,}" for arm in arms],
+        "training steps": [arm.history.step for arm in arms],
         "training": [duration(arm.history.seconds) for arm in arms],
         f"F1 on {split}": [percent(arm.scores[split].parts["all"].f) for arm in arms],
         "MB": [f"{arm.bytes / MEGA:,.1f}" for arm in arms],

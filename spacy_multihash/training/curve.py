@@ -108,17 +108,10 @@ class Curve(Result):
     def tables(self) -> Iterator[Table]:
         """A row for each part."""
         gains = [*(gain.in_points for gain in self.gains.values()), ""]
-        rows = [
-            (
-                f"{100 * point.share:.0f} %",
-                f"{point.docs:,}",
-                f"{point.annotated:,}",
-                percent(point.f),
-                format_interval(point.interval),
-                gain,
-            )
-            for point, gain in zip(self.points, gains, strict=True)
-        ]
+        rows = []
+        for point, gain in zip(self.points, gains, strict=True):
+            scores = (percent(point.f), format_interval(point.interval), gain)
+            rows.append((f"{100 * point.share:.0f} %", point.docs, point.annotated, *scores))
         f1 = f"F1 on {self.split}"
         header = ("part of train", "documents", "annotated", f1, "95 % interval", "gain to 100 %")
         yield Table("Learning curve", header, rows)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Optional
+from typing import Any, Optional
 
 from ..common.result import Table
 from ..corpus.evaluation import Scores
@@ -48,7 +48,7 @@ def percent(share: Optional[float]) -> str:
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
+def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[Any, ...]]:
     """List the scores of each split and part: name, gold, P, R, F1 and its interval."""
     rows = []
     for split, of_split in [*scores.items()][::-1]:
@@ -59,7 +59,7 @@ def score_rows(scores: Mapping[str, SplitScores]) -> Sequence[tuple[str, ...]]:
         for name, part in parts.items():
             interval = format_interval(of_split.interval) if name == of_interval else ""
             values = map(percent, (part.p, part.r, part.f))
-            rows.append((name, f"{part.entities:,}", *values, interval))
+            rows.append((name, part.entities, *values, interval))
     return rows
 
 
@@ -183,7 +183,7 @@ def labels_table(scores: Mapping[str, SplitScores], stats: CorpusStats) -> Table
     for label in sorted({*per_label, *in_train}, key=lambda name: (-in_train[name], name)):
         of_label = per_label.get(label, Scores(0))
         values = map(percent, (of_label.f, of_label.p, of_label.r))
-        rows.append((label, *values, f"{in_train[label]:,}", f"{of_label.entities:,}"))
+        rows.append((label, *values, in_train[label], of_label.entities))
     return Table("Labels", ("", "F1", "precision", "recall", "in train", f"in {split}"), rows)
 
 
@@ -200,6 +200,6 @@ def corpus_table(stats: CorpusStats) -> Table:
         seen = stats.seen.get(name)
         share = percent(seen.seen_share) if seen else ""
         labelled = sum(labels_of(split).values())
-        row = (name, f"{split.docs:,}", f"{split.tokens:,}", f"{labelled:,}", share)
+        row = (name, split.docs, split.tokens, labelled, share)
         rows.append(row[: 3 + len(what)])
     return Table("Corpus", ("", "documents", "tokens", *what), rows)
