@@ -198,16 +198,13 @@ KNOWN_KEY, EXPECTED_KEY = "spacy_multihash_probabilities", "spacy_multihash_expe
 
 
 def note_probabilities(
-    doc: Doc,
-    before: set[EntityKey],
-    scores: dict[EntityKey, float],
-    expected: dict[str, float],
+    doc: Doc, scores: dict[EntityKey, float], expected: dict[str, float]
 ) -> None:
-    """Note the probabilities of entities, and of candidates, that a doc didn't have before.
+    """Note the probabilities of new entities, before they're set, and of candidates.
 
     expected: The expected number of entities of each label.
     """
-    noted = doc.user_data.setdefault(KNOWN_KEY, [])
+    before, noted = set(map(key_of, doc.ents)), doc.user_data.setdefault(KNOWN_KEY, [])
     for key, score in scores.items():
         if key not in before:
             start, end, label = key

@@ -250,13 +250,12 @@ class Recognizer(SavedComponent):
         entities, labels, probabilities = prediction
         new, threshold = spans_of(docs, entities, labels), self.settings.threshold
         for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):
-            if probabilities is not None:
-                scores, before = probabilities.scores[i], set(map(key_of, doc.ents))
-                if threshold:
-                    spans = [span for span in spans if scores[key_of(span)] >= threshold]
-                if self.notes:
-                    expected = dict(zip(labels, probabilities.expected[i].tolist(), strict=True))
-                    note_probabilities(doc, before, scores, expected)
+            scores = probabilities.scores[i] if probabilities is not None else {}
+            if probabilities is not None and threshold:
+                spans = [span for span in spans if scores[key_of(span)] >= threshold]
+            if probabilities is not None and self.notes:
+                expected = dict(zip(labels, probabilities.expected[i].tolist(), strict=True))
+                note_probabilities(doc, scores, expected)
             set_entities(doc, spans)
         if probabilities is not None and self.spans_key is not None:
             set_span_probabilities(docs, labels, self.spans_key, probabilities)

@@ -85,18 +85,24 @@ def _part(source: Union[str, Path], name: str) -> Union[str, Path]:
 def load_weights(model: Model, weights: bytes) -> None:
     """Load weights. Raises ValueError for attributes of another type than the model was built with.
 
-    thinc replaces the attributes of a layer by what's saved, whatever that is.
+    thinc replaces the attributes of a layer by what's saved, whatever that is. If loading fails,
+    they're as they were.
     """
     built = [(node, dict(node.attrs)) for node in model.walk()]
-    model.from_bytes(weights)
-    for node, attrs in built:
-        for name, value in attrs.items():
-            saved = node.attrs[name]
-            if value is not None and not isinstance(saved, _kinds(value)):
-                raise ValueError(
-                    f"layer '{node.name}': {name} must be of type {type(value).__name__}, got "
-                    f"{saved!r:.60}"
-                )
+    try:
+        model.from_bytes(weights)
+        for node, attrs in built:
+            for name, value in attrs.items():
+                saved = node.attrs[name]
+                if value is not None and not isinstance(saved, _kinds(value)):
+                    raise ValueError(
+                        f"layer '{node.name}': {name} must be of type {type(value).__name__}, got "
+                        f"{saved!r:.60}"
+                    )
+    except BaseException:
+        for node, attrs in built:
+            node.attrs.update(attrs)
+        raise
 
 
 def _kinds(value: object) -> type:
