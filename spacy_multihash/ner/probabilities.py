@@ -6,13 +6,13 @@ they set entities. Entities that were there before, such as those of an `entity_
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from .entities import EXPECTED_KEY, KNOWN_KEY
-from .recognizer import Recognizer
+from .recognizer import ASKED, Asked, Recognizer
 
 # An entity of a doc: its first character, the character after its last, and its label.
 Place = tuple[int, int, str]
@@ -45,37 +45,23 @@ def gives_probabilities(pipe: object) -> bool:
     return isinstance(pipe, Recognizer) and pipe.cfg.get("beam_width", 1) == 1
 
 
-def ask_probabilities(
-    nlp: Language, *, threshold: Optional[float] = None, candidates_above: Optional[float] = None
-) -> list[Recognizer]:
-    """Make all components that can give probabilities note them, and return these components.
-
-    threshold (Optional[float]): The threshold for tagger_ner. None keeps its own.
-    candidates_above (Optional[float]): The least probability of further candidates. None keeps the
-        components' own settings.
-    """
-    asked = [pipe for pipe in recognizers_of(nlp) if gives_probabilities(pipe)]
-    for pipe in asked:
-        pipe.notes, pipe.notes_above = True, candidates_above
-        if hasattr(pipe, "threshold") and threshold is not None:
-            pipe.threshold = threshold
-    return asked
-
-
 @contextmanager
-def asking_probabilities(
-    nlp: Language, *, threshold: Optional[float] = None, candidates_above: Optional[float] = None
-) -> Iterator[bool]:
-    """Make components give probabilities as long as the context is open; see ask_probabilities.
+def asking_probabilities(nlp: Language, **settings: Any) -> Iterator[bool]:  # noqa: ANN401
+    """Make components note probabilities in this thread, as long as the context is open.
 
-    Yields whether any component gives them.
+    **settings (Any): What counts in place of the components' settings, such as threshold or
+        candidates_above. None keeps their own.
+
+    Yields whether any component gives them. A beam doesn't.
     """
-    former = [(pipe, pipe.settings) for pipe in recognizers_of(nlp)]
+    token = ASKED.set(Asked({name: x for name, x in settings.items() if x is not None}))
     try:
-        yield bool(ask_probabilities(nlp, threshold=threshold, candidates_above=candidates_above))
+        yield any(
+            isinstance(pipe, Recognizer) and pipe.cfg.get("beam_width", 1) == 1
+            for _, pipe in nlp.pipeline
+        )
     finally:
-        for pipe, settings in former:
-            pipe.settings, pipe.notes, pipe.notes_above = settings, False, None
+        ASKED.reset(token)
 
 
 def notes_of(doc: Doc) -> Noted:

@@ -7,7 +7,8 @@ how docs are scored, as `Inputs` and `Scored`.
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import fields, replace
 from functools import cache, partial, wraps
 from threading import RLock
@@ -132,6 +133,19 @@ class Scored(Protocol):
         """Compute the probabilities of the predicted entities, and of candidates."""
 
 
+class Asked(NamedTuple):
+    """What a caller wants of recognizers besides: that they note probabilities in doc.user_data.
+
+    settings (Mapping[str, Any]): What counts in place of settings of the same name.
+    """
+
+    settings: Mapping[str, Any]
+
+
+# In this thread. Components don't change, since other threads may use them at the same time.
+ASKED: ContextVar[Optional[Asked]] = ContextVar("asked", default=None)
+
+
 class Recognizer(SavedComponent):
     """A component whose settings are attributes, which you can change after training.
 
@@ -140,12 +154,7 @@ class Recognizer(SavedComponent):
     first.
 
     label_lock (LabelLock): Docs and examples may add labels, also from several threads.
-    notes (bool): Whether to note probabilities in doc.user_data: see `ask_probabilities`.
-    notes_above (Optional[float]): The least probability of candidates. None: as in the settings.
     """
-
-    notes: bool = False
-    notes_above: Optional[float] = None
 
     settings_type: ClassVar[Any]
     attrs: ClassVar[Sequence[int]]  # of tokens, for kernels
@@ -180,6 +189,13 @@ class Recognizer(SavedComponent):
         """Score docs. Raise ValueError for NaN and infinite scores, if they're `probable`."""
         raise NotImplementedError
 
+    def _wanted(self) -> tuple[bool, Any]:
+        """Return whether to note probabilities, and the settings that count."""
+        if (asked := ASKED.get()) is None:
+            return False, self.settings
+        known = _names(self.settings_type) & asked.settings.keys()
+        return True, replace(self.settings, **{name: asked.settings[name] for name in known})
+
     def _read(self) -> Any:  # noqa: ANN401 (what `_read_model` returns, now or before)
         return self._plan.of(self.model, operations(self.model.ops), self._read_model)
 
@@ -195,9 +211,9 @@ class Recognizer(SavedComponent):
         Raises ValueError if scores that it needs aren't finite.
         """
         docs = [docs] if isinstance(docs, Doc) else list(docs)
-        settings = self.settings
+        notes, settings = self._wanted()
         warn_unheard(self.name, self._upstream, self.model, docs)
-        asks = self.notes or settings.spans_key is not None or settings.threshold > 0
+        asks = notes or settings.spans_key is not None or settings.threshold > 0
         if not any(map(len, docs)):
             nothing = span_probabilities(docs, self.labels) if asks else None
             return Prediction(as_entities([]), self.labels, nothing)
@@ -208,7 +224,7 @@ class Recognizer(SavedComponent):
         entities, labels = scored.find(), scored.labels
         if not asks:
             return Prediction(entities, labels)
-        above = self.notes_above or settings.candidates_above
+        above = settings.candidates_above
         return Prediction(
             entities, labels, scored.spans(docs, entities, settings.temperature, above)
         )
@@ -248,12 +264,13 @@ class Recognizer(SavedComponent):
             super().set_annotations(docs, prediction)  # type: ignore[misc]
             return
         entities, labels, probabilities = prediction
-        new, threshold = spans_of(docs, entities, labels), self.settings.threshold
+        notes, settings = self._wanted()
+        new, threshold = spans_of(docs, entities, labels), settings.threshold
         for i, (doc, spans) in enumerate(zip(docs, new, strict=True)):
             scores = probabilities.scores[i] if probabilities is not None else {}
             if probabilities is not None and threshold:
                 spans = [span for span in spans if scores[key_of(span)] >= threshold]
-            if probabilities is not None and self.notes:
+            if probabilities is not None and notes:
                 expected = dict(zip(labels, probabilities.expected[i].tolist(), strict=True))
                 note_probabilities(doc, scores, expected)
             set_entities(doc, spans)

@@ -8,6 +8,7 @@ import errno
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import metadata
 from math import fsum
@@ -43,7 +44,7 @@ from ..ner.estimate import (
     labels_of,
     saved_by_calibration,
 )
-from ..ner.probabilities import Noted, ask_probabilities, notes_of
+from ..ner.probabilities import Noted, asking_probabilities, notes_of
 from .pool import open_workers
 from .source import Source, folder_of, source_of
 from .workers import ItemError
@@ -331,9 +332,8 @@ class _Work:
     def _write(self, shard: Shard) -> Counts:
         nlp = self.source.loaded_for_shard()
         tally = Counted(labels_of(nlp)) if saved_by_calibration(nlp) else None
-        if self.format == "jsonl" or tally is not None:
-            # .spacy files get no spans that the pipeline's own settings don't ask for.
-            ask_probabilities(nlp)
+        # .spacy files get no spans that the pipeline's own settings don't ask for.
+        asks = self.format == "jsonl" or tally is not None
         if self.max_length is not None:
             nlp.max_length = self.max_length
         counts = Counter[str]()
@@ -349,7 +349,8 @@ class _Work:
         account = Account(shard.source, keeps_errors=True)
         bare, errors = read_bare_shard(account, nlp), account.errors
         changed = shard.source.stat().st_mtime_ns
-        with replacing_file(shard.target) as new:
+        asking = asking_probabilities(nlp) if asks else nullcontext()
+        with asking, replacing_file(shard.target) as new:
             if self.format == "spacy":
                 stored = DocBin(store_user_data=True)
                 for doc in nlp.pipe((doc for doc, _ in bare), batch_size=self.batch_size):
