@@ -34,6 +34,7 @@ from wasabi.util import wrap
 
 from ..common.arguments import range_of
 from ..common.files import standard_stream, write_bytes
+from ..common.load import import_code
 from ..common.outputs import check_apart, check_file_output, paths_in
 from ..common.progress import Progress
 from ..common.result import Result
@@ -129,7 +130,8 @@ def command(title: str, *, needs: Names = _NONE, excludes: Names = _NONE) -> Cal
                 code = arguments.get("code")
                 if arguments.get("force") and arguments.get("output"):
                     check_apart(arguments["output"], code)  # it may be replaced
-                import_code(code)
+                with redirect_stdout(sys.stderr):  # of the code
+                    import_code(code)
                 function(**({"ctx": ctx} if takes_context else {}), **arguments)
 
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -320,12 +322,6 @@ def wrote(what: str, path: Path, *, as_json: bool = False) -> None:
     """Say what was written. It goes to stderr if stdout has to be JSON."""
     with redirect_stdout(sys.stderr if as_json else sys.stdout):
         msg.good(f"Wrote {what} to {path}")
-
-
-def import_code(path: Optional[Path]) -> None:
-    """Import the Python file of --code. Its output goes to stderr."""
-    with redirect_stdout(sys.stderr):
-        spacy_cli.import_code(path)
 
 
 def parse_overrides(ctx: typer.Context) -> dict[str, Any]:

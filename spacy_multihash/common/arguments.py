@@ -103,15 +103,22 @@ def fits(value: object, hint: Any) -> bool:  # noqa: ANN401 (a hint)
         if is_other or not is_list or not is_iterable(value):
             return False
         return kind is Iterable or all(fits(each, inner[0]) for each in cast(Iterable, value))
-    if kind is tuple:
-        is_tuple = isinstance(value, (tuple, list)) and len(value) == len(inner)
-        return is_tuple and all(map(fits, cast(tuple, value), inner))
+    if kind in (dict, Mapping, tuple):
+        return _items_fit(value, kind, inner)
     if kind is Callable:
         return callable(value)
     if _is_protocol(kind):
         members = [name for name in vars(kind) if name == "__call__" or name[0] != "_"]
         return all(hasattr(value, name) for name in members)
     return kind is Any or not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _items_fit(value: Any, kind: Any, inner: tuple) -> bool:  # noqa: ANN401
+    """Return whether a mapping's keys and values fit, or the items of a tuple."""
+    if kind is tuple:
+        is_tuple = isinstance(value, (tuple, list)) and len(value) == len(inner)
+        return is_tuple and all(map(fits, value, inner))
+    return isinstance(value, kind) and all(all(map(fits, pair, inner)) for pair in value.items())
 
 
 def range_of(hint: Any) -> Optional[Between]:  # noqa: ANN401 (a hint)

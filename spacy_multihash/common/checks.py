@@ -105,6 +105,8 @@ def check_text(text: str) -> None:
     """Check for a text with words."""
     if not text.strip():
         raise ValueError("The text is empty.")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError("The text has half of a letter (a surrogate). Decode its file as UTF-8.")
 
 
 def check_function(where: str, name: str, value: object) -> None:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from configparser import InterpolationError
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
@@ -16,6 +17,7 @@ from spacy.language import Language
 from spacy.util import (
     get_model_meta,
     get_package_path,
+    import_file,
     is_package,
     load_config,
     load_model_from_config,
@@ -101,6 +103,37 @@ _LISTENERS = ("tok2vec-listener", "transformer-listener")
 
 def _named(upstream: str) -> str:
     return "a tok2vec" if upstream == "*" else f'"{upstream}"'
+
+
+# The digests of the Python files that this process has imported.
+_imported: dict[Path, str] = {}
+
+
+def import_code(path: Union[str, Path, None], *, again: bool = True) -> None:
+    """Import a Python file with registered functions, unless this process has imported it.
+
+    again (bool): Whether to import it again if it was changed since, and not to refuse it.
+
+    Raises ValueError if there's no such file, or if it fails.
+    """
+    if path is None:
+        return
+    path = Path(path).absolute()
+    if not path.is_file():
+        raise ValueError(f"There is no Python file at {path}. Check the path of the code.")
+    digest = sha256(path.read_bytes()).hexdigest()
+    if _imported.get(path) == digest:
+        return
+    if path in _imported and not again:
+        raise ValueError(
+            f"{path} was changed after this process had imported it. Start the worker again."
+        )
+    try:
+        import_file("python_code", path)
+    except Exception as error:
+        kind = type(error).__name__
+        raise ValueError(f"Cannot import the code at {path}: {kind}: {error}") from error
+    _imported[path] = digest
 
 
 def loaded(nlp: Union[Language, str, Path]) -> Language:

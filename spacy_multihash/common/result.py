@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy
 
@@ -85,6 +85,14 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as dicts, lists, strings and numbers. NaN and infinity become None."""
         return to_json(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare what both results say. Pipelines and docs are not compared."""
+        return type(self) is type(other) and self.to_json() == cast(Result, other).to_json()
+
+    def __hash__(self) -> int:
+        """Equal results have equal texts."""
+        return hash(str(self))
 
     def page(self, title: str = "") -> str:
         """Return the result as a complete HTML page."""

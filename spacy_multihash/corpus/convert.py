@@ -67,7 +67,7 @@ class FileReport:
         return [*problems, *((note, []) for note in self.notes)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Converted(Result):
     """Files as docs.
 

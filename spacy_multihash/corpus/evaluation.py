@@ -111,7 +111,7 @@ class Scores:
     per_label: Mapping[str, "Scores"] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation(Result):
     """Scores of all entities of a corpus, and of parts of them.
 
@@ -233,9 +233,21 @@ def predict(nlp: Language, examples: Sequence[Example]) -> None:
 
 def annotate(nlp: Language, examples: Sequence[Example]) -> None:
     """Annotate the predicted docs of examples with a pipeline of any components."""
-    docs = nlp.pipe([example.predicted for example in examples])
+    docs = annotated(nlp, [example.predicted for example in examples])
     for example, doc in zip(examples, docs, strict=True):
         example.predicted = doc
+
+
+def annotated(nlp: Language, docs: Sequence[Doc]) -> list[Doc]:
+    """Annotate docs with a pipeline. Raises ValueError if it drops some."""
+    done = list(nlp.pipe(docs))
+    if len(done) < len(docs):
+        raise ValueError(
+            f"The pipeline dropped {len(docs) - len(done)} of {len(docs)} docs, since a component "
+            "failed on them, and the error handler of nlp goes on. Mend the component, or leave "
+            "these docs out."
+        )
+    return done
 
 
 @checked

@@ -123,6 +123,8 @@ def items_of(data: Any, vocab: Vocab, *kinds: type) -> Iterator[Any]:  # noqa: A
     if isinstance(data, DocBin) and Doc in kinds:
         data = data.get_docs(vocab) if len(data) else []
     for item in stream(data, expected):
+        if isinstance(item, Example) and Doc in kinds and Example not in kinds:
+            item = item.reference
         if not isinstance(item, kinds):
             kind = type(item).__name__
             raise ValueError(f"Expected {expected}, got {kind} among them: {item!r:.60}.")
@@ -140,14 +142,22 @@ def examples_of(nlp: Language, data: Data) -> Iterator[Example]:
     """Stream the examples of a corpus: a path, or docs or examples with gold annotation.
 
     The docs of a path are read, and the pipeline tokenizes the texts of docs, as spaCy's training
-    does. Raises the errors of `read_docs` at the call.
+    does. Examples keep their tokens, and are copied, so that those given don't get predictions.
+    Raises the errors of `read_docs` at the call.
     """
     if isinstance(data, (str, Path)):
         return model_examples(nlp, data)
     return (
-        item if isinstance(item, Example) else Example(nlp.make_doc(item.text), item)
+        Example(bare(item.predicted), item.reference)
+        if isinstance(item, Example)
+        else Example(nlp.make_doc(item.text), item)
         for item in items_of(data, nlp.vocab, Doc, Example)
     )
+
+
+def bare(doc: Doc) -> Doc:
+    """Return a doc with the same tokens and no annotation."""
+    return Doc(doc.vocab, words=[t.text for t in doc], spaces=[bool(t.whitespace_) for t in doc])
 
 
 def tokens_of(examples: Iterable[Example]) -> Iterator[Doc]:

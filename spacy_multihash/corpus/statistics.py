@@ -20,13 +20,13 @@ import spacy
 from spacy.attrs import ENT_IOB, ENT_TYPE, IDS, IS_SPACE, ORTH, SENT_START
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
-from spacy.util import import_file
 from spacy.vectors import Mode, Vectors
 from spacy.vocab import Vocab
 from thinc.api import to_numpy
 
 from ..common.arguments import checked
 from ..common.lines import INVISIBLE, clean
+from ..common.load import import_code
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
 from ..embed.features import Feature, parse_feature
@@ -337,7 +337,7 @@ class Contradictions:
         return Contradiction(doc.text[:60].strip(), first.place, place) if differ else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CorpusStats(Result):
     """Statistics of a corpus.
 
@@ -614,6 +614,7 @@ def corpus_stats(
     Raises ImportError, OSError or ValueError if something can't be read, for other attributes, or
     for docs of another vocab.
     """
+    import_code(code)
     source = load_vectors(vectors) if isinstance(vectors, (str, Path)) else vectors
     source = source.vocab if isinstance(source, Language) else source
     blank = lang or (source.lang if source is not None else "") or "xx"
@@ -712,7 +713,7 @@ def _blank(lang: str, code: Union[str, Path, None]) -> Language:
     except ImportError:
         if code is None:
             raise
-        import_file("python_code", code)
+        import_code(code)
         return spacy.blank(lang)
 
 

@@ -49,7 +49,7 @@ class Effect:
     entities: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Effects(Result):
     """How much each feature counts for the gold entities of a corpus.
 

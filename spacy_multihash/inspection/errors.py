@@ -50,7 +50,7 @@ _DOC_BATCH = 256
 _WINDOW = 3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Errors(Result):
     """The mistakes of a pipeline on a corpus.
 

@@ -167,7 +167,7 @@ class Explanation:
         return before, f"{after}…" if len(self.texts) > behind + TOKENS_AROUND else after
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanations(Result):
     """What made a pipeline predict the entities, or the labels, of a text.
 

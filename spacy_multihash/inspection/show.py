@@ -29,7 +29,7 @@ class ShownEntity:
     probability: Optional[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shown(Result):
     """The entities and the labels of a text.
 

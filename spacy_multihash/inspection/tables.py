@@ -76,7 +76,7 @@ class InspectedTable:
         return f"{self.component}.{self.feature}{part}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InspectedTables(Result):
     """The tables of a pipeline, and how a corpus fills them.
 

@@ -23,10 +23,10 @@ from ..common.files import write_bytes
 from ..common.load import loaded
 from ..common.outputs import check_file_output, check_folder_output, paths_in, write_pipeline
 from ..common.result import Result, Table
-from ..corpus.read import Data, examples_of
+from ..corpus.read import Data, bare, examples_of
 from ..corpus.spans import gold_entities, gold_places
 from .entities import SpanScores, annotate_before
-from .estimate import KEY, bare, count_on_gold
+from .estimate import KEY, count_on_gold
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,7 +131,7 @@ class Change:
     after: Quality
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration(Result):
     """The calibration on a corpus, with two temperatures.
 
@@ -374,10 +374,11 @@ def calibrate(
     fresh = [Example(bare(eg.predicted), eg.reference) for eg in examples]
     judged = judge_entities(nlp, name, examples)
     done = compare(judged, best_temperature(judged), bins=bins)
+    on_dev, _ = count_on_gold(nlp, fresh, temperature=done.temperature)
+    # Now that nothing can fail but writing, change the pipeline.
     recognizer: Any = nlp.get_pipe(name)
     recognizer.temperature = nlp.get_pipe_config(name)["temperature"] = done.temperature
     done = replace(done, spans_key=turn_on_probabilities(nlp, name))
-    on_dev, _ = count_on_gold(nlp, fresh)
     nlp.meta[KEY] = {"component": name, **on_dev._asdict()}
     if output is not None:
         write_pipeline(nlp, Path(output))

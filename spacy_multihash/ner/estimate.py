@@ -34,8 +34,9 @@ from ..common.checks import is_number
 from ..common.load import loaded
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table
+from ..corpus.evaluation import annotated
 from ..corpus.export import Marked, Tool, record_of
-from ..corpus.read import items_of
+from ..corpus.read import bare, items_of
 from ..corpus.shards import read_bare_docs
 from ..corpus.spans import match
 from .probabilities import (
@@ -91,7 +92,7 @@ class Expected:
     intervals: Mapping[str, tuple[float, float]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Estimate(Result):
     """How good a pipeline is on texts without gold entities.
 
@@ -224,7 +225,10 @@ def labels_of(nlp: Language) -> list[str]:
             "accelerate makes a batch_ner of spaCy's ner, and calibrate corrects its probabilities."
         )
     pipes: list[Any] = [nlp.get_pipe(name) for name in names]
-    return list(dict.fromkeys(label for pipe in pipes for label in pipe.labels))
+    labels = list(dict.fromkeys(label for pipe in pipes for label in pipe.labels))
+    if not labels:
+        raise ValueError(f"{' and '.join(names)} have no labels. Train the pipeline first.")
+    return labels
 
 
 # What dev tells, which calibration saves
@@ -278,28 +282,28 @@ def _log_odds(right: numpy.ndarray, predicted: numpy.ndarray) -> numpy.ndarray:
 
 
 def count_on_gold(
-    nlp: Language, examples: Sequence[Example], labels: Optional[Sequence[str]] = None
+    nlp: Language,
+    examples: Sequence[Example],
+    labels: Optional[Sequence[str]] = None,
+    temperature: Optional[float] = None,
 ) -> tuple[OnGold, Counted]:
     """Count entities on texts with gold, true and expected. Returns the latter text by text, too.
 
     labels (Optional[Sequence[str]]): The labels to count. None counts all.
+    temperature (Optional[float]): The temperature of probabilities. None takes the components' own.
 
     Texts with missing annotation are left out.
     """
     known = [eg for eg in examples if all(token.ent_iob for token in eg.reference)]
     counted, kinds = Counted(labels or labels_of(nlp)), list[str]()
-    with asking_probabilities(nlp):
-        for example, doc in zip(known, nlp.pipe(bare(eg.predicted) for eg in known), strict=True):
+    with asking_probabilities(nlp, temperature=temperature):
+        docs = annotated(nlp, [bare(eg.predicted) for eg in known])
+        for example, doc in zip(known, docs, strict=True):
             counted.add(doc, notes_of(doc))
             matches = match(example.reference, doc)
             kinds += [kind for kind, gold, _ in matches if gold and gold.label in counted.labels]
     predicted, right, true = counted.sums()
     return OnGold(predicted, kinds.count("right"), len(kinds), right, true), counted
-
-
-def bare(doc: Doc) -> Doc:
-    """Return a doc with the same tokens and no annotation."""
-    return Doc(doc.vocab, words=[t.text for t in doc], spaces=[bool(t.whitespace_) for t in doc])
 
 
 # The estimate

@@ -200,7 +200,10 @@ class Recognizer(SavedComponent):
         return self._plan.of(self.model, operations(self.model.ops), self._read_model)
 
     def _inputs(self, docs: list[Doc]) -> Inputs:
-        read = self._read()
+        try:
+            read = self._read()
+        except KeyError as error:  # spaCy's pipe would raise it as it is
+            raise ValueError(Errors.E109.format(name=self.name)) from error
         return Inputs(read, read.vectors(docs), *token_attributes(docs, self.attrs))
 
     def predict(self, docs: Union[Doc, Iterable[Doc]]) -> Any:  # noqa: ANN401

@@ -19,7 +19,7 @@ from spacy.ty import ListenedToComponent
 from thinc.api import Model, noop
 
 from ..common.arguments import Amount, Count, checked
-from ..common.load import loaded
+from ..common.load import import_code, loaded
 from ..common.outputs import check_folder_output, paths_in, write_pipeline
 from ..common.progress import Progress, no_progress
 from ..common.registered import USE_PRODUCT_OPS
@@ -65,7 +65,7 @@ class Unchanged(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Acceleration(Result):
     """A faster pipeline, and what was replaced in it.
 
@@ -178,6 +178,7 @@ def accelerate(
     """
     if output is not None:
         check_folder_output(Path(output), *paths_in(nlp, texts), force=force)
+    import_code(code)
     source, nlp = nlp, loaded(nlp)
     to_keep = [part for part, keep in ((NER, keep_ner), (PARSER, keep_parser)) if keep]
     for part in to_keep:

@@ -20,7 +20,7 @@ from thinc.api import Config
 
 from ..common.arguments import Count, checked
 from ..common.files import naming, reading, replacing_file, replacing_folder, unpack
-from ..common.load import load_pipeline, loaded
+from ..common.load import import_code, load_pipeline, loaded
 from ..common.outputs import check_folder_output, copy_licenses, folder_size, paths_in
 from ..common.progress import Progress, no_progress
 from ..common.registered import COMPRESSED_VECTORS, KEEP_COMPRESSED
@@ -183,7 +183,7 @@ def _ids(value: Any) -> Iterator[int]:  # noqa: ANN401
         yield from value.astype("uint64").ravel().tolist()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Compressed(Result):
     """A compressed pipeline: its size, and its predictions beside the original's.
 
@@ -274,6 +274,7 @@ def compress(
     """
     output = Path(output)
     check_folder_output(output, *paths_in(nlp, data), force=force)
+    import_code(code)
     source, nlp = nlp, loaded(nlp)
     check_meta(nlp.meta)
     if name is not None:

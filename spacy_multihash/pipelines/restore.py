@@ -64,7 +64,7 @@ class Lost(NamedTuple):
     effect: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Restored(Result):
     """A pipeline of spaCy's own parts, and what was replaced in it.
 

@@ -93,7 +93,7 @@ class Counts(NamedTuple):
         return cls._make(add.get(name, sum)(column) for name, column in columns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Applied(Result):
     """What was written for the shards of a corpus.
 
@@ -188,7 +188,8 @@ def apply(
     max_length (Optional[int]): Skip texts with more characters. None: the pipeline's own limit.
     code (Union[str, Path, None]): Python file with registered functions, which workers import
         first.
-    force (bool): Do all shards again, even if `output` has other settings.
+    force (bool): Do all shards again, even if `output` has other settings. Former outputs are
+        deleted first.
     progress (Progress): Shows how many shards are done, as tqdm does.
 
     If you set workers in a script, call it below `if __name__ == "__main__":`.
@@ -244,6 +245,7 @@ def apply(
     if todo and saved_by_calibration(pipeline):
         expected = expected_scores(pipeline, counts.scored, counts.right, counts.true)
         warnings += doubts(pipeline, counts.scored, counts.right)
+    source.forget()
     others = dict(sorted(ignored.items()))
     return Applied(Path(output), len(planned), before, counts, failed, others, expected, warnings)
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Generic, Optional, TypeVar, Union, cast
 from uuid import uuid4
 
-from spacy.util import get_package_path, import_file, is_package
+from spacy.util import get_package_path, is_package
+
+from ..common.load import import_code
 
 # How many strings and lexemes a vocab may gain from shards before it's loaded again. At a quarter
 # of a kilobyte each, they take a quarter of a gigabyte.
@@ -23,8 +25,6 @@ T = TypeVar("T")
 # The object of the last source that this process loaded, by its run, and the first size of its
 # vocab.
 _kept: dict[str, Any] = {}
-# The digests of the Python files imported in this process.
-_imported: dict[Path, str] = {}
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,10 @@ class Source(Generic[T]):
             _kept[self.run] = self.load()
         return _kept[self.run]
 
+    def forget(self) -> None:
+        """Free the object's memory in this process."""
+        _kept.clear()
+
     def loaded_for_shard(self) -> T:
         """Return the object, and load it again if its vocab has grown too much.
 
@@ -87,13 +91,7 @@ class Source(Generic[T]):
                 f"{self.code} differs from the file where the command was started. Copy the same "
                 "file."
             )
-        if self.code not in _imported:
-            import_file("python_code", self.code)
-        if _imported.setdefault(self.code, self.code_digest) != self.code_digest:
-            raise ValueError(
-                f"{self.code} was changed after this process had imported it. Start the worker "
-                "again."
-            )
+        import_code(self.code, again=False)
 
 
 def source_of(
@@ -102,8 +100,9 @@ def source_of(
     """Make a source for processes that may run in other folders.
 
     model (Union[str, Path]): A package's name, or the path of a pipeline or a config.
-    code (Union[str, Path, None]): Python file to import first.
+    code (Union[str, Path, None]): Python file to import first, here and there.
     """
+    import_code(code)
     is_path = not is_package(str(model)) and Path(model).exists()
     place = str(Path(model).absolute() if is_path else model)
     of_code = () if code is None else (Path(code).absolute(), digest_of(Path(code)))

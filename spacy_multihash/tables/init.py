@@ -25,7 +25,7 @@ from .set_tables import check_tables, component_names, count_tables, find_multi_
 from .tables import Tables, check_cut, cut_tables, merge_tables, write_tables
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InitializedTables(Result):
     """The tables of a MultiEmbed.
 

@@ -78,7 +78,10 @@ def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] =
     """
     tables = {}
     for name, count in counts.items():
-        keys, freqs = (numpy.fromiter(each, "uint64") for each in (count, count.values()))
+        try:
+            keys, freqs = (numpy.fromiter(each, "uint64") for each in (count, count.values()))
+        except OverflowError as error:
+            raise ValueError(f"{name}: values and counts are from 0 to 2**64 - 1.") from error
         tables[name] = in_order(keys, freqs)
     return cut_tables(Tables(tables), min_freq=min_freq, max_rows=max_rows)
 

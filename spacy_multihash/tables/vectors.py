@@ -31,7 +31,7 @@ Words = Union[str, Path, Sequence[str]]
 _NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WrittenVectors(Result):
     """A table of vectors, as it was written.
 
@@ -92,6 +92,8 @@ def align_vectors(
     table, other = _read([source, target], Path(output), lang, force, progress, inputs)
     if isinstance(dictionary, (str, Path)):
         dictionary = read_pairs(Path(dictionary))
+    if dictionary is not None and not len(dictionary):
+        raise ValueError("The dictionary has no pairs. Give pairs, or None for equal words.")
     if dictionary is None:
         Y, X, unknown = *alike_vectors(table, other), 0
     else:
@@ -121,7 +123,7 @@ def merge_vectors(
     Raises ValueError if a table can't be used.
     """
     if len(sources) < 2:
-        raise ValueError(f"Merging needs two or more tables, got {sources[0]}. Name the others.")
+        raise ValueError(f"Merging needs two or more tables, got {[*map(str, sources)]}.")
     tables = _read(sources, Path(output), lang, force, progress)
     joined = reduce.join_words(tables)
     if is_text(Path(output)):

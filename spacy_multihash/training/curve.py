@@ -56,7 +56,7 @@ class Point:
     counts: Sequence[Counts] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve(Result):
     """The F1 by the amount of training data, all on the same texts.
 

@@ -66,7 +66,7 @@ EXPLAINED = 20  # the most confident of them
 UNTRAINED = "No step was better than the untrained model. Train longer."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fitted(Result):
     """A trained pipeline, and how good it is.
 
@@ -287,6 +287,9 @@ def fit_plan(
             remarks.append(describe_training("Trained spaCy's", of_spacy))
             trained["spaCy"] = (where, config, of_spacy)
         arms, nlp = _score(plan, trained, paths)
+        nlp._path = target and target / "model"  # type: ignore[assignment]  # where it'll be
+        if target is None:
+            nlp.config["paths"].update(train=None, dev=None)
         if not options.textcat:
             remarks.append(_describe_probabilities(nlp, plan, folder / "model"))
         # Page

@@ -9,6 +9,7 @@ import spacy
 from spacy.cli.package import has_build, has_wheel
 
 from ..common.arguments import Seed, checked
+from ..common.load import import_code
 from ..pipelines.meta import package_name
 from .settings import MAX_SIZE, parse_size
 
@@ -25,8 +26,8 @@ class Options:
     textcat (bool): Classify texts. Default: predict entities.
     config (str): What predicts entities. ner: tagger_ner, with the best scores. batch_ner: a model
         as spaCy's ner has it, which restore can turn into spaCy's ner.
-    vectors (Optional[str]): Static vectors: a package, or a pipeline's path. For tagger_ner,
-        they're used if they have most words.
+    vectors (Union[str, Path, None]): Static vectors: a package, or a pipeline's path. For
+        tagger_ner, they're used if they have most words.
     max_size (Optional[str]): Maximum parameters of the embedding's tables, such as 500K or 5M.
         Default: 10M.
     group (Optional[str]): What names the document of a text, so that its texts stay together: a key
@@ -49,7 +50,7 @@ class Options:
     lang: str
     textcat: bool = False
     config: EntityConfig = "ner"
-    vectors: Optional[str] = None
+    vectors: Union[str, Path, None] = None
     max_size: Optional[str] = None
     group: Optional[str] = None
     seed: Seed = 0
@@ -62,7 +63,8 @@ class Options:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check early what would fail at the end."""
+        """Import the code, and check early what would fail at the end."""
+        import_code(self.code)
         try:
             spacy.blank(self.lang)
         except ImportError as error:

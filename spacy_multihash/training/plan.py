@@ -31,7 +31,7 @@ from .splits import (
 from .texts import has_exclusive_labels
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FitPlan(Result):
     """What `fit` is going to do with a corpus.
 

@@ -76,7 +76,7 @@ def settings_for(tokens: int) -> Settings:
     return FEW if tokens <= FEW_TOKENS else MANY
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class InitConfig(Result):
     """A complete config, ready to train.
 
@@ -104,7 +104,7 @@ def init_config(
     *,
     train: Union[str, Path, None] = None,
     dev: Union[str, Path, None] = None,
-    vectors: Optional[str] = None,
+    vectors: Union[str, Path, None] = None,
     max_size: Optional[str] = None,
 ) -> InitConfig:
     """Make a complete config, for entities or texts.
@@ -116,8 +116,8 @@ def init_config(
     train (Union[str, Path, None]): The training corpus, a .spacy file or a folder, to choose
         settings by. Only for ner.
     dev (Union[str, Path, None]): The development corpus.
-    vectors (Optional[str]): Static vectors: a package's name, or the path of a pipeline. With
-        `train`, they're used if they have most of its words.
+    vectors (Union[str, Path, None]): Static vectors: a package's name, or the path of a pipeline.
+        With `train`, they're used if they have most of its words.
     max_size (Optional[str]): The most parameters of the embedding's tables, such as 500K or 5M.
         Only with `train`.
     RETURNS (InitConfig): The config, with a reason for each choice.
@@ -129,6 +129,7 @@ def init_config(
         raise ValueError("--dev and --max-size need --train, which settings are chosen by.")
     if train is not None and pipeline != "ner":
         raise ValueError(f"--train is for ner only, got {pipeline}. Leave it out.")
+    vectors = None if vectors is None else str(vectors)
     _check_given(train, dev, vectors)
     _check_vectors_language(lang, vectors)
     if train is None:
@@ -161,7 +162,7 @@ def init_config(
     return InitConfig(config, reasons)
 
 
-def init_restorable(lang: str, tokens: int, vectors: Optional[str] = None) -> InitConfig:
+def init_restorable(lang: str, tokens: int, vectors: Union[str, Path, None] = None) -> InitConfig:
     """Make the config of a pipeline that `restore` can turn into one of spaCy's own.
 
     It's the config of batch_ner, with hashed values in place of looked up values, as spaCy has
@@ -169,6 +170,7 @@ def init_restorable(lang: str, tokens: int, vectors: Optional[str] = None) -> In
 
     tokens (int): The tokens of the training corpus.
     """
+    vectors = None if vectors is None else str(vectors)
     _check_vectors_language(lang, vectors)
     config, settings = _make_config("batch_ner", lang, vectors), settings_for(tokens)
     model = config["components"]["tok2vec"]["model"]

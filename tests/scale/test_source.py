@@ -12,7 +12,7 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from spacy_multihash.scale.source import Source, source_of
+from spacy_multihash.scale.source import Source, digest_of, source_of
 
 
 def read(place: str) -> str:
@@ -100,20 +100,30 @@ def test_other_files_or_code_than_the_command_has_are_refused(tmp_path: Path) ->
     with pytest.raises(ValueError, match="model has other files here than where the command was"):
         source.loaded()
     (tmp_path / "code.py").write_text("one = 1")
-    elsewhere(source_of(read, tmp_path / "model", tmp_path / "code.py")).loaded()
+    source_of(read, tmp_path / "model", tmp_path / "code.py")
     (tmp_path / "code.py").write_text("one = 2")
+    digest = digest_of(tmp_path / "code.py")
     with pytest.raises(ValueError, match=r"code\.py was changed after this process had imported"):
-        elsewhere(source_of(read, tmp_path / "model", tmp_path / "code.py")).loaded()
+        replace(
+            elsewhere(source_of(read, tmp_path / "model")),
+            code=tmp_path / "code.py",
+            code_digest=digest,
+        ).loaded()
 
 
-def test_code_is_imported_once_in_other_processes(
+def test_code_is_imported_once_in_a_process(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, text in (("model", "one"), ("code.py", "print('imported')")):
         (tmp_path / name).write_text(text)
     source = source_of(read, tmp_path / "model", tmp_path / "code.py")
-    source.loaded()
-    assert capsys.readouterr().out == ""
     for run in ("first", "second"):
         replace(elsewhere(source), run=run).loaded()
     assert capsys.readouterr().out == "imported\n"
+    (tmp_path / "code.py").write_text("print('changed')")
+    source_of(read, tmp_path / "model", tmp_path / "code.py")
+    assert capsys.readouterr().out == "changed\n"
+    (tmp_path / "code.py").write_text("1 / 0")
+    for file_, message in (("code.py", "ZeroDivisionError"), ("other.py", "no Python file")):
+        with pytest.raises(ValueError, match=message):
+            source_of(read, tmp_path / "model", tmp_path / file_)
