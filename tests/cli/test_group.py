@@ -148,7 +148,7 @@ WITH_CODE = {
 @pytest.mark.parametrize("command", WITH_CODE)
 def test_code_that_cannot_be_imported_is_an_error_on_stderr(command: str, folder: Path) -> None:
     (folder / "broken.py").write_text("print('hello')\nraise KeyError('the cause')")
-    for code, message in (("missing.py", "code not found"), ("broken.py", "'the cause'")):
+    for code, message in (("missing.py", "no Python file"), ("broken.py", "'the cause'")):
         assert message in refused(command, *WITH_CODE[command], "--code", code)
 
 
