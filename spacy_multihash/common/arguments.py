@@ -118,7 +118,9 @@ def _items_fit(value: Any, kind: Any, inner: tuple) -> bool:  # noqa: ANN401
     if kind is tuple:
         is_tuple = isinstance(value, (tuple, list)) and len(value) == len(inner)
         return is_tuple and all(map(fits, value, inner))
-    return isinstance(value, kind) and all(all(map(fits, pair, inner)) for pair in value.items())
+    return isinstance(value, kind) and (
+        {*inner} <= {Any} or all(all(map(fits, pair, inner)) for pair in value.items())
+    )
 
 
 def range_of(hint: Any) -> Optional[Between]:  # noqa: ANN401 (a hint)

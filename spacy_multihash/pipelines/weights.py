@@ -200,7 +200,7 @@ def encoder_settings(node: Model) -> Optional[dict[str, Any]]:
         "maxout_pieces": maxouts[0].maybe_get_dim("nP"),
         "depth": len(maxouts),
     }
-    if not all(is_whole(value, 1) for value in settings.values()):
+    if not all(is_whole(value, name != "window_size") for name, value in settings.items()):
         return None
     return settings if is_built_like(MaxoutWindowEncoder(**settings), node) else None
 

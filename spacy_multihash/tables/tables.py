@@ -26,7 +26,6 @@ import srsly
 from ..common.arguments import checked
 from ..common.checks import check_whole
 from ..common.files import UnreadableFile, reading, unpack, write_bytes
-from ..common.types import Counts
 from ..corpus.symbols import sum_up
 
 FORMAT = "spacy-multihash.tables"
@@ -66,10 +65,15 @@ class Tables:
 
 
 @checked
-def make_tables(counts: Counts, *, min_freq: int = 10, max_rows: Optional[int] = None) -> Tables:
+def make_tables(
+    counts: Mapping[str, Mapping[Any, Any]],
+    *,
+    min_freq: int = 10,
+    max_rows: Optional[int] = None,
+) -> Tables:
     """Order the values by (-count, id), and keep frequent values.
 
-    counts (Counts): How often each value of each attribute was seen.
+    counts (Mapping[str, Mapping[int, int]]): How often each value of each attribute was seen.
     min_freq (int): Keep a value if it was seen at least this often, min_freq >= 0.
     max_rows (int or None): Keep the most frequent max_rows - 1 values, max_rows >= 2.
     RETURNS (Tables): A table for each attribute.

@@ -108,7 +108,7 @@ def test_sentences_end_the_context_and_long_ones_are_cut() -> None:
 
 @pytest.mark.parametrize(
     ("docs", "message"),
-    [([], "0 documents, but none"), ([Doc(NLP.vocab, words=["x"])], "1 documents, but none")],
+    [([], "got none in list"), ([Doc(NLP.vocab, words=["x"])], "1 documents, but none")],
 )
 def test_corpora_without_annotation_are_refused(docs: list[Doc], message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -119,7 +119,7 @@ def test_a_corpus_without_mistakes_or_training_has_a_page() -> None:
     found = errors(ruled(GPE="Rome"), [sentence("Rome is old.", GPE="Rome")], train=TRAIN)
     assert (found.right, list(found.mistakes)) == (1, [])
     assert "There are no mistakes" in found.page("x")
-    found = errors(ruled(GPE="Rome"), [sentence("It rains.")], train=[])
+    found = errors(ruled(GPE="Rome"), [sentence("It rains.")], train=TRAIN)
     assert found.confusion == {} and list(found.records("prodigy")) == []
     found = errors(ruled(GPE="Rome"), small_corpus())  # without training
     assert {mistake.seen for mistake in found.mistakes} == {None}
@@ -184,7 +184,7 @@ def test_sure_mistakes_that_training_contradicts_are_suspect(nlp: Language) -> N
     # "." occurs in training, never as an entity; "Bob" as PER alone.
     assert [mistake.is_suspect for mistake in found.mistakes] == [True] * 3
     assert "The annotation may be wrong (3)" in found.page()
-    found = errors(nlp, wrong_corpus(), train=right_corpus(), sure=1.1)
+    found = errors(nlp, wrong_corpus(), train=right_corpus(), sure=1)
     assert not any(mistake.is_suspect for mistake in found.mistakes)
     # Training annotates as the corpus does.
     found = errors(nlp, wrong_corpus(), train=wrong_corpus(), sure=0.5)

@@ -166,7 +166,7 @@ def test_text_is_read_from_elsewhere(way: str, folder: Path, tmp_path: Path) -> 
         (["model", "a", "--file", "b"], "Expected either TEXT or --file, got both"),
         (["model", " \n"], "The text is empty"),
         (["model", "-"], "Expected UTF-8 as standard input. 'utf-8' codec can't decode byte 0xff"),
-        (["model", "M\udcfcller"], "'utf-8' codec can't encode character"),
+        (["model", "M\udcfcller"], "half of a letter"),
         (["model", "--file", "nowhere.txt"], "No such file or directory: 'nowhere.txt'"),
         (["model", "text.txt"], "text.txt is a file. .* give --file text.txt"),
         (["nowhere", "x"], "There is no pipeline 'nowhere'"),

@@ -100,8 +100,8 @@ def test_comparison_says_who_wins(ours: int, said: str) -> None:
     arms = [arm("ours", ours), arm("spaCy", 15)]
     assert re.search(said, describe_difference(arms))
     table = comparison_table(arms)
-    assert table.header == ("", "ours", "spaCy") and table.rows[0] == ["patience", "ours", "spaCy"]
-    assert ["training steps", "7", "7"] in table.rows
+    assert table.header == ("", "ours", "spaCy") and table.rows[0] == ("patience", "ours", "spaCy")
+    assert ("training steps", "7", "7") in table.rows
 
 
 def test_scores_of_entities_are_those_of_spacy() -> None:
