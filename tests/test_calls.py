@@ -1,12 +1,17 @@
 """Calls from Python: what they leave as it was, whatever fails or runs beside them."""
 
+import os
 import pickle
+import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from pathlib import Path
+from subprocess import run
 from threading import Thread
 from typing import Any
 
+import numpy
 import pytest
 import spacy
 from spacy.language import Language
@@ -14,6 +19,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_multihash as multihash
+from spacy_multihash.ner.estimate import KEY, count_on_gold
 from tests.helpers.corpora import make_docs, write_corpus
 from tests.helpers.recognizers import CONFIGS, trained, wrong_docs
 
@@ -46,6 +52,49 @@ def test_calls_on_one_pipeline_do_not_disturb_each_other(nlp: Language) -> None:
     assert others[0] == alone and others[1] == multihash.show(nlp, TEXTS[0])
     assert settings_of(nlp) == before
     assert not nlp(TEXTS[0]).spans and not nlp(TEXTS[0]).user_data
+
+
+def test_other_pipelines_are_not_asked(nlp: Language) -> None:
+    other = trained("batch_ner")
+    docs = list[Doc]()
+
+    def texts() -> Iterator[str]:
+        for text in TEXTS:
+            docs.append(other(text))
+            yield text
+
+    assert multihash.estimate(nlp, texts()) == multihash.estimate(nlp, TEXTS)
+    assert not any(doc.user_data for doc in docs)
+
+
+def test_calibration_counts_other_recognizers_as_they_are() -> None:
+    nlp = trained("tagger_ner")
+    nlp.add_pipe("tagger_ner", name="second", source=trained("tagger_ner"))
+    second: Any = nlp.get_pipe("second")
+    second.temperature = 3.0
+    multihash.calibrate(nlp, wrong_docs(), component="tagger_ner")
+    examples = [Example(nlp.make_doc(doc.text), doc) for doc in wrong_docs()]
+    counts, _ = count_on_gold(nlp, examples)
+    assert nlp.meta[KEY] == {"component": "tagger_ner", **counts._asdict()}
+
+
+def test_attributes_that_a_file_changes_are_loaded() -> None:
+    nlp, other = trained("batch_ner"), trained("batch_ner")
+    attrs = {"a": (1, 2), "b": True, "c": numpy.bool_(True), "d": OrderedDict(e=1), "f": 1.5}
+    for each in (nlp, other):
+        each.get_pipe("batch_ner").model.attrs.update(attrs)  # type: ignore[attr-defined]
+    loaded = other.from_bytes(nlp.to_bytes())
+    assert loaded("Anna likes Oslo .").to_json() == nlp("Anna likes Oslo .").to_json()
+
+
+def test_a_script_may_give_itself_as_code(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import spacy_multihash\nfrom tests.helpers.recognizers import trained\n"
+        "print(type(spacy_multihash.accelerate(trained('batch_ner'), code=__file__)).__name__)\n"
+    )
+    call, here = [sys.executable, str(tmp_path / "script.py")], {"PYTHONPATH": str(Path.cwd())}
+    done = run(call, capture_output=True, text=True, env={**os.environ, **here})
+    assert done.stdout == "Acceleration\n", done.stderr
 
 
 def test_examples_get_no_predictions(nlp: Language) -> None:

@@ -27,6 +27,8 @@ from typing import (
     get_type_hints,
 )
 
+import numpy
+
 T = TypeVar("T", bound=Callable)
 
 
@@ -47,8 +49,8 @@ Positive = Annotated[int, Between(1)]
 Seed = Annotated[int, Between(0, 2**32 - 1)]
 Amount = Annotated[float, Between(0)]
 Share = Annotated[float, Between(0, 1)]
-# Hints that accept values of other types than their own, as in PEP 484, but no bools.
-_NUMBERS = {int: Integral, float: Real}
+# What hints of numbers accept, as in PEP 484 and of numpy, but no bools as numbers.
+_NUMBERS: dict[Any, Any] = {int: Integral, float: Real, bool: (bool, numpy.bool_)}
 _NAMES = {str: "string", Path: "path", int: "integer", float: "number"}
 
 
@@ -94,15 +96,11 @@ def fits(value: object, hint: Any) -> bool:  # noqa: ANN401 (a hint)
         of, (low, high) = inner
         return fits(value, of) and low <= cast(Any, value) <= (math.inf if high is None else high)
     if kind is Literal:
-        return any(type(value) is type(each) and value == each for each in inner)
+        return isinstance(value, str) and value in inner
     if kind in _NUMBERS:
-        return isinstance(value, _NUMBERS[kind]) and not isinstance(value, bool)
-    if kind is Iterable or kind is Sequence:
-        is_list = kind is Iterable or hasattr(value, "__len__")  # an array is one, too
-        is_other = isinstance(value, (str, bytes, Mapping))
-        if is_other or not is_list or not is_iterable(value):
-            return False
-        return kind is Iterable or all(fits(each, inner[0]) for each in cast(Iterable, value))
+        return isinstance(value, _NUMBERS[kind]) and (kind is bool or not isinstance(value, bool))
+    if kind in (Iterable, Sequence):
+        return _is_list(value, kind, inner[0])
     if kind in (dict, Mapping, tuple):
         return _items_fit(value, kind, inner)
     if kind is Callable:
@@ -111,6 +109,20 @@ def fits(value: object, hint: Any) -> bool:  # noqa: ANN401 (a hint)
         members = [name for name in vars(kind) if name == "__call__" or name[0] != "_"]
         return all(hasattr(value, name) for name in members)
     return kind is Any or not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _is_list(value: Any, kind: Any, inner: Any) -> bool:  # noqa: ANN401
+    """Return whether a value can be iterated over; and if it's a sequence, whether its items fit.
+
+    An array is a sequence, too. Strings and mappings are no lists.
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not is_iterable(value):
+        return False
+    if kind is Iterable:
+        return True
+    if not hasattr(value, "__len__"):
+        return False
+    return all(isinstance(x, str) if inner is str else fits(x, inner) for x in value)
 
 
 def _items_fit(value: Any, kind: Any, inner: tuple) -> bool:  # noqa: ANN401

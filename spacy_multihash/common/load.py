@@ -3,6 +3,7 @@
 import errno
 import math
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from configparser import InterpolationError
@@ -110,7 +111,7 @@ _imported: dict[Path, str] = {}
 
 
 def import_code(path: Union[str, Path, None], *, again: bool = True) -> None:
-    """Import a Python file with registered functions, unless this process has imported it.
+    """Import a Python file with registered functions, unless this process has it already.
 
     again (bool): Whether to import it again if it was changed since, and not to refuse it.
 
@@ -124,16 +125,21 @@ def import_code(path: Union[str, Path, None], *, again: bool = True) -> None:
     digest = sha256(path.read_bytes()).hexdigest()
     if _imported.get(path) == digest:
         return
-    if path in _imported and not again:
+    if _imported.get(path) and not again:
         raise ValueError(
             f"{path} was changed after this process had imported it. Start the worker again."
         )
+    files = {getattr(module, "__file__", None) for module in [*sys.modules.values()]}
+    is_there = path not in _imported and str(path) in files  # by an import, or it's the script
+    former, _imported[path] = _imported.get(path, ""), digest  # now, as the code may call us
+    if is_there:
+        return
     try:
         import_file("python_code", path)
     except Exception as error:
+        _imported[path] = former
         kind = type(error).__name__
         raise ValueError(f"Cannot import the code at {path}: {kind}: {error}") from error
-    _imported[path] = digest
 
 
 def loaded(nlp: Union[Language, str, Path]) -> Language:

@@ -1,5 +1,6 @@
 """Results of the tools: text for a terminal, JSON for a program, HTML for a notebook."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
@@ -54,7 +55,8 @@ class Table:
 
 
 def _shown(cell: object) -> str:
-    return f"{cell:,}" if isinstance(cell, Integral) else "-" if cell is None else str(cell)
+    is_number = isinstance(cell, Integral) and not isinstance(cell, bool)
+    return f"{cell:,}" if is_number else "-" if cell is None else str(cell)
 
 
 class Result:
@@ -91,8 +93,8 @@ class Result:
         return type(self) is type(other) and self.to_json() == cast(Result, other).to_json()
 
     def __hash__(self) -> int:
-        """Equal results have equal texts."""
-        return hash(str(self))
+        """Hash what `==` compares."""
+        return hash(json.dumps(self.to_json(), sort_keys=True, default=str))
 
     def page(self, title: str = "") -> str:
         """Return the result as a complete HTML page."""

@@ -590,7 +590,7 @@ def corpus_stats(
     *,
     lang: Optional[str] = None,
     vectors: Union[str, Path, Language, Vocab, None] = None,
-    attrs: Sequence[str] = DEFAULT_ATTRS,
+    attrs: Iterable[str] = DEFAULT_ATTRS,
     matching: Matching = VERBATIM,
     workers: Optional[Pool] = None,
     code: Union[str, Path, None] = None,
@@ -604,7 +604,7 @@ def corpus_stats(
         of the docs or the vectors, or xx.
     vectors (Optional): A vocab with vectors, or a pipeline, its name or its path, to count words
         without a vector.
-    attrs (Sequence[str]): The names of attributes that depend on a word alone, and of their slices
+    attrs (Iterable[str]): The names of attributes that depend on a word alone, and of their slices
         and character n-grams, such as ORTH[:2] and LOWER{3,5}.
     matching (Matching): How to compare entities.
     workers (Optional[Pool]): Count files in other processes. None: in this one.
@@ -806,9 +806,7 @@ def _split_stats(
         mean_ent_len=_ratio(_sum(counts.ent_lens), entities),
         max_ent_len=max(counts.ent_lens, default=None),
         vocab=len(words),
-        unknown=_unknown(words, counts.words, vectors)
-        if vectors is not None and len(vectors)
-        else None,
+        unknown=_unknown(words, counts.words, vectors) if len(vectors) else None,
         attrs={name: _count_values(words, *attr) for name, attr in attrs.items()},
         missing=counts.missing,
         cats=dict(sorted(counts.cats.items())),

@@ -374,7 +374,7 @@ def calibrate(
     fresh = [Example(bare(eg.predicted), eg.reference) for eg in examples]
     judged = judge_entities(nlp, name, examples)
     done = compare(judged, best_temperature(judged), bins=bins)
-    on_dev, _ = count_on_gold(nlp, fresh, temperature=done.temperature)
+    on_dev, _ = count_on_gold(nlp, fresh, only=name, temperature=done.temperature)
     # Now that nothing can fail but writing, change the pipeline.
     recognizer: Any = nlp.get_pipe(name)
     recognizer.temperature = nlp.get_pipe_config(name)["temperature"] = done.temperature

@@ -285,18 +285,18 @@ def count_on_gold(
     nlp: Language,
     examples: Sequence[Example],
     labels: Optional[Sequence[str]] = None,
-    temperature: Optional[float] = None,
+    **settings: Any,  # noqa: ANN401
 ) -> tuple[OnGold, Counted]:
     """Count entities on texts with gold, true and expected. Returns the latter text by text, too.
 
     labels (Optional[Sequence[str]]): The labels to count. None counts all.
-    temperature (Optional[float]): The temperature of probabilities. None takes the components' own.
+    **settings (Any): See `asking_probabilities`.
 
     Texts with missing annotation are left out.
     """
     known = [eg for eg in examples if all(token.ent_iob for token in eg.reference)]
     counted, kinds = Counted(labels or labels_of(nlp)), list[str]()
-    with asking_probabilities(nlp, temperature=temperature):
+    with asking_probabilities(nlp, **settings):
         docs = annotated(nlp, [bare(eg.predicted) for eg in known])
         for example, doc in zip(known, docs, strict=True):
             counted.add(doc, notes_of(doc))

@@ -6,7 +6,7 @@ they set entities. Entities that were there before, such as those of an `entity_
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -34,32 +34,34 @@ class Noted(NamedTuple):
     expected: dict[str, float]
 
 
-def recognizers_of(nlp: Language) -> list[Recognizer]:
-    """List the recognizers of a pipeline, in its order."""
-    pipes: list[Any] = [pipe for _, pipe in nlp.pipeline]
-    return [pipe for pipe in pipes if isinstance(pipe, Recognizer)]
-
-
 def gives_probabilities(pipe: object) -> bool:
     """Return whether a component is a batch_ner without a beam, which has none, or a tagger_ner."""
     return isinstance(pipe, Recognizer) and pipe.cfg.get("beam_width", 1) == 1
 
 
 @contextmanager
-def asking_probabilities(nlp: Language, **settings: Any) -> Iterator[bool]:  # noqa: ANN401
+def asking_probabilities(
+    nlp: Language,
+    only: Optional[str] = None,
+    **settings: Any,  # noqa: ANN401
+) -> Iterator[bool]:
     """Make components note probabilities in this thread, as long as the context is open.
 
-    **settings (Any): What counts in place of the components' settings, such as threshold or
-        candidates_above. None keeps their own.
+    only (Optional[str]): The component that the settings are for. None: all of the pipeline.
+    **settings (Any): What counts in place of a component's settings, such as threshold or
+        candidates_above. None keeps its own.
 
-    Yields whether any component gives them. A beam doesn't.
+    Yields whether any component gives them.
     """
-    token = ASKED.set(Asked({name: x for name, x in settings.items() if x is not None}))
+    given = {name: value for name, value in settings.items() if value is not None}
+    asked = {
+        id(pipe): given if only in (None, name) else {}
+        for name, pipe in nlp.pipeline
+        if gives_probabilities(pipe)
+    }
+    token = ASKED.set(Asked(asked))
     try:
-        yield any(
-            isinstance(pipe, Recognizer) and pipe.cfg.get("beam_width", 1) == 1
-            for _, pipe in nlp.pipeline
-        )
+        yield bool(asked)
     finally:
         ASKED.reset(token)
 

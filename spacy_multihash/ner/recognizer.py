@@ -136,10 +136,11 @@ class Scored(Protocol):
 class Asked(NamedTuple):
     """What a caller wants of recognizers besides: that they note probabilities in doc.user_data.
 
-    settings (Mapping[str, Any]): What counts in place of settings of the same name.
+    settings (Mapping[int, Mapping[str, Any]]): By the id of each recognizer that's asked, what
+        counts in place of its settings of the same name.
     """
 
-    settings: Mapping[str, Any]
+    settings: Mapping[int, Mapping[str, Any]]
 
 
 # In this thread. Components don't change, since other threads may use them at the same time.
@@ -191,10 +192,12 @@ class Recognizer(SavedComponent):
 
     def _wanted(self) -> tuple[bool, Any]:
         """Return whether to note probabilities, and the settings that count."""
-        if (asked := ASKED.get()) is None:
+        asked = ASKED.get()
+        if asked is None or id(self) not in asked.settings:
             return False, self.settings
-        known = _names(self.settings_type) & asked.settings.keys()
-        return True, replace(self.settings, **{name: asked.settings[name] for name in known})
+        given = asked.settings[id(self)]
+        known = _names(self.settings_type) & given.keys()
+        return True, replace(self.settings, **{name: given[name] for name in known})
 
     def _read(self) -> Any:  # noqa: ANN401 (what `_read_model` returns, now or before)
         return self._plan.of(self.model, operations(self.model.ops), self._read_model)

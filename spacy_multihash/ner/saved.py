@@ -1,12 +1,13 @@
 """Load components: errors name the component and the file, and what files hold is checked."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, Union
 
+import numpy
 from thinc.api import Model
 
 from ..common.files import BYTES, reading, unpack
@@ -105,6 +106,16 @@ def load_weights(model: Model, weights: bytes) -> None:
         raise
 
 
-def _kinds(value: object) -> type:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    return Real if is_number else type(value)
+# What is alike in a file: msgpack has no tuples, and numpy's types may become Python's.
+_KINDS: Sequence[tuple[type, ...]] = (
+    (bool, numpy.bool_),
+    (Real,),
+    (str,),
+    (list, tuple),
+    (Mapping,),
+    (numpy.ndarray,),
+)
+
+
+def _kinds(value: object) -> tuple[type, ...]:
+    return next((kinds for kinds in _KINDS if isinstance(value, kinds)), (object,))

@@ -193,7 +193,7 @@ def accelerate(
     else:
         if isinstance(texts, (str, Path)):
             texts = [doc.text for doc in read_bare_docs(texts, nlp)]
-        texts = [text for text in texts if text.strip()]
+        texts = [str(text) for text in texts if text.strip()]
         compare = partial(compare_loads, rounds=loads, code=code, progress=progress)
         done = _measured(nlp, source, run, texts, seconds, compare, progress)
     if output is not None:

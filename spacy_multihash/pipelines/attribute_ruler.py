@@ -107,7 +107,7 @@ class IndexedAttributeRuler(AttributeRuler):
     """
 
     # The rules as they were, and their index, if they have one.
-    _indexed: Optional[tuple[Any, Optional["PatternIndex"]]] = None
+    _indexed: Any = None
 
     def from_disk(
         self, path: Union[str, Path], exclude: Iterable[str] = ()

@@ -224,7 +224,7 @@ def apply(
     counted, failed, expected = [Counts()], {}, None
     if todo:
         pipeline = source.loaded()  # fails at once if it can't be loaded
-        with open_workers(workers, dask) as pool:
+        with source.kept(), open_workers(workers, dask) as pool:
             for path in replaced:
                 path.unlink(missing_ok=True)
             write_json(folder / MANIFEST, manifest)
@@ -245,7 +245,6 @@ def apply(
     if todo and saved_by_calibration(pipeline):
         expected = expected_scores(pipeline, counts.scored, counts.right, counts.true)
         warnings += doubts(pipeline, counts.scored, counts.right)
-    source.forget()
     others = dict(sorted(ignored.items()))
     return Applied(Path(output), len(planned), before, counts, failed, others, expected, warnings)
 

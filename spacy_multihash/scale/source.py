@@ -1,7 +1,8 @@
 """Load a pipeline once in each worker process, from the same files as in the main process."""
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -54,12 +55,18 @@ class Source(Generic[T]):
             if self.home != _HERE:
                 self._check_files()
                 self._import_code()
-            _kept[self.run] = self.load()
+            made = _kept[self.run] = self.load()
+            return made
         return _kept[self.run]
 
-    def forget(self) -> None:
-        """Free the object's memory in this process."""
-        _kept.clear()
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the object in this process for this context alone, and then free its memory."""
+        try:
+            yield
+        finally:
+            _kept.pop(self.run, None)
+            _kept.pop("size", None)
 
     def loaded_for_shard(self) -> T:
         """Return the object, and load it again if its vocab has grown too much.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Optional, Union
+from typing import Any, Literal, Optional, Union, cast
 
 import spacy
 from spacy.vocab import Vocab
@@ -26,7 +26,7 @@ from ..vectors.text import SUFFIXES, is_text
 Attr = Literal["ORTH", "LOWER", "NORM", "LEMMA"]
 Source = Union[str, Path]
 # Words, a file with a word a line, or a corpus (.spacy file or folder).
-Words = Union[str, Path, Sequence[str]]
+Words = Union[str, Path, Iterable[str], Mapping[str, Any]]
 # Suffixes of files that can't be written, and that no folder should have.
 _NOT_WRITTEN = (".tar.gz", ".tgz", ".zip", ".tar", ".bz2", ".xz", ".zst", ".7z", ".rar", ".bin")
 
@@ -66,7 +66,7 @@ def align_vectors(
     target: Source,
     output: Union[str, Path],
     *,
-    dictionary: Union[str, Path, Sequence[tuple[str, str]], None] = None,
+    dictionary: Union[str, Path, Iterable[tuple[str, str]], None] = None,
     lang: Optional[str] = None,
     force: bool = False,
     progress: Progress = no_progress,
@@ -80,7 +80,7 @@ def align_vectors(
     target (Source): Table whose space `source` is mapped into.
     output (Union[str, Path]): File to write, if its name ends in .txt, .vec, .floret or .gz,
         otherwise a folder.
-    dictionary (Union[str, Path, Sequence[tuple[str, str]], None]): File with a word of `source` and
+    dictionary (Union[str, Path, Iterable[tuple[str, str]], None]): File with a word of `source` and
         of `target` on each line. None: words spelled alike.
     lang (Optional[str]): Language of the pipeline to write, as in the config that takes the
         vectors. None: the language of `source`, and xx for text.
@@ -92,12 +92,15 @@ def align_vectors(
     table, other = _read([source, target], Path(output), lang, force, progress, inputs)
     if isinstance(dictionary, (str, Path)):
         dictionary = read_pairs(Path(dictionary))
-    if dictionary is not None and not len(dictionary):
+    pairs = None if dictionary is None else [tuple(pair) for pair in dictionary]
+    if pairs is not None and {len(pair) for pair in pairs} - {2}:
+        raise ValueError("The dictionary must have pairs of words, as (source, target).")
+    if pairs == []:
         raise ValueError("The dictionary has no pairs. Give pairs, or None for equal words.")
-    if dictionary is None:
+    if pairs is None:
         Y, X, unknown = *alike_vectors(table, other), 0
     else:
-        Y, X, unknown = pair_vectors(table, other, dictionary)
+        Y, X, unknown = pair_vectors(table, other, cast(Any, pairs))
     mapped = reduce.map_table(table, procrustes(Y, X))
     return _write(Path(output), mapped, progress, len(Y), pairs=unknown)
 
@@ -276,7 +279,10 @@ def read_words(words: Words) -> list[str]:
             account.check()
         if not any(words):
             raise ValueError(f"There are no words in {path}. Check the path.")
-    return list(dict.fromkeys(filter(None, words)))
+    chosen = list(dict.fromkeys(filter(None, words)))
+    if not all(isinstance(word, str) for word in chosen):
+        raise ValueError("Expected words as strings.")
+    return chosen
 
 
 def _write(

@@ -37,13 +37,13 @@ class ByNumber:
 
 HINTS: list[tuple[Any, list[Any], list[Any]]] = [
     (str, ["a", ""], [None, b"a", 5, Path("a")]),
-    (bool, [True], [1, None, "true", numpy.bool_(True)]),
+    (bool, [True, numpy.bool_(True)], [1, None, "true"]),
     (int, [5, numpy.int64(5)], [True, 5.0, "5", None]),
     (float, [5, 0.5, numpy.float32(0.5)], [True, "0.5", None]),
     (Optional[int], [5, None], ["5", False]),
     (int | None, [5, None], ["5", False]),
     (Union[str, Path], ["a", Path("a")], [b"a", None, ["a"]]),
-    (Literal["a", "b"], ["a"], ["c", 5, ["a"], None]),
+    (Literal["a", "b"], ["a", numpy.str_("a")], ["c", 5, ["a"], None]),
     (Sequence[str], [["a"], ("a",), [], numpy.array(["a"]), ByNumber()], ["a", [5], {"a": 1}, 5]),
     (Sequence[tuple[str, str]], [[("a", "b")], [["a", "b"]]], [["ab"], [("a",)], [("a", 5)]]),
     (Iterable[Doc], [[], iter([]), ByNumber(), {5}], ["a", b"a", {"a": 1}, 5, None]),
