@@ -69,7 +69,7 @@ def test_train_from_annotated_texts() -> None:
     print(fitted)  # the scores; a notebook shows the whole report
     assert [ent.text for ent in fitted.nlp("Anna likes Oslo .").ents] == ["Anna", "Oslo"]
     assert entities("out/model", "Anna likes Oslo .") == [("Anna", "PER"), ("Oslo", "GPE")]
-    assert Path("out/report.html").is_file()
+    assert Path("out/report.html").is_file() and fitted.nlp.path == Path("out/model")
 
 
 def test_learn_whether_more_data_would_help() -> None:
