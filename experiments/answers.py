@@ -70,7 +70,7 @@ class Question(NamedTuple):
 
 def _hashes(k: int) -> Contrast:
     pairs = (f"hashes_{k}", HASH), (f"spacy_seeds_hashes_{k}", "spacy_seeds_hashes_4")
-    return Contrast(f"{k} hash{'es' * (k > 1)} vs. 4", pairs, FOUR)
+    return Contrast(f"{k} hash{'es' * (k > 1)} vs. 4", pairs, FIVE)
 
 
 def _one(
@@ -120,8 +120,8 @@ QUESTIONS = (
     Question(
         "Hash or look up?",
         (
-            _one("look up, min_freq 1", "multi_embed_min1", HASH, FIVE),
-            _one("look up, min_freq 10", "multi_embed", HASH, FIVE),
+            _one("look up, min_freq 1", "multi_embed_min1", HASH, SIX),
+            _one("look up, min_freq 10", "multi_embed", HASH, SIX),
             _one(
                 "look up, min_freq 10, with vectors",
                 "multi_embed",
@@ -141,14 +141,14 @@ QUESTIONS = (
     ),
     Question(
         "Does the dead seed matter?",
-        (_one("spaCy's seeds vs. ours", "spacy_seeds_hashes_4", HASH, FOUR),),
+        (_one("spaCy's seeds vs. ours", "spacy_seeds_hashes_4", HASH, SIX),),
         "our seeds, the default",
         "hashes",
     ),
     Question(
         "How many rows?",
         (
-            _one("as many rows as symbols", "rows_as_multi_embed", HASH, FIVE),
+            _one("as many rows as symbols", "rows_as_multi_embed", HASH, SIX),
             _one(
                 "as many rows as symbols, with vectors",
                 "rows_as_multi_embed",
@@ -205,6 +205,12 @@ QUESTIONS = (
                 "recipe-ngrams",
                 "recipe-ngrams-maxout_4",
                 (ES, WNUT, ANEM, TURKU),
+            ),
+            Contrast(
+                "the same, as in the paper",
+                [("dilated", HASH), ("tagger_plain", "tagger_maxout")],
+                (ES, WNUT),
+                "test_f",
             ),
         ),
         "the faster encoder",
