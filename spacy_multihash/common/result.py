@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Integral
@@ -54,6 +55,10 @@ class Table:
         return "\n".join([f"{f' {self.title} ':=^{_WIDTH}}", *map(row, lines)])
 
 
+def _words(name: str) -> str:
+    return re.sub("(?<!^)(?=[A-Z])", " ", name).capitalize()
+
+
 def _shown(cell: object) -> str:
     is_number = isinstance(cell, Integral) and not isinstance(cell, bool)
     return f"{cell:,}" if is_number else "-" if cell is None else str(cell)
@@ -99,7 +104,7 @@ class Result:
     def page(self, title: str = "") -> str:
         """Return the result as a complete HTML page."""
         return render(
-            self.template, result=self, title=title or self.heading or type(self).__name__
+            self.template, result=self, title=title or self.heading or _words(type(self).__name__)
         )
 
     def __str__(self) -> str:

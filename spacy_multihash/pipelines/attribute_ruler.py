@@ -1,7 +1,7 @@
 """spaCy's attribute_ruler, with patterns looked up by the values of attributes."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import and_
 from pathlib import Path
@@ -125,14 +125,24 @@ class IndexedAttributeRuler(AttributeRuler):
 
     def __call__(self, doc: Doc) -> Doc:
         """Set the attributes of the tokens that match patterns."""
+        return self._set_attrs(doc, self._current_index())
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Set the attributes of docs. Patterns that change meanwhile count from the next batch."""
+        index = None
+        for number, doc in enumerate(stream):
+            if number % batch_size == 0:
+                index = self._current_index()
+            yield self._set_attrs(doc, index)
+
+    def _set_attrs(self, doc: Doc, index: Optional["PatternIndex"]) -> Doc:
+        if index is None:
+            return super().__call__(doc)
         try:
-            index = self._current_index()
-            if index is not None:
-                index.set_attrs(doc)
-                return doc
+            index.set_attrs(doc)
         except Exception as error:
             return self.get_error_handler()(self.name, self, [doc], error)
-        return super().__call__(doc)
+        return doc
 
     def _current_index(self) -> Optional["PatternIndex"]:
         """Return the patterns, indexed, unless spaCy has to match them all.
