@@ -118,4 +118,4 @@ _KINDS: Sequence[tuple[type, ...]] = (
 
 
 def _kinds(value: object) -> tuple[type, ...]:
-    return next((kinds for kinds in _KINDS if isinstance(value, kinds)), (object,))
+    return next((kinds for kinds in _KINDS if isinstance(value, kinds)), (type(value),))
