@@ -81,6 +81,7 @@ _NAMES = {
         "reduce_vectors",
     ],
     "training.fit": ["Fitted", "fit"],
+    "training.options": ["Options"],
     "training.settings": ["InitConfig", "init_config"],
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
@@ -95,7 +96,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]
 
 
 if getattr(sys, "frozen", False):

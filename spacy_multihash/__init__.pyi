@@ -85,6 +85,7 @@ from .tables.vectors import reduce_vectors as reduce_vectors
 from .textcat.architectures import build_textcat_hash_embed_v1 as build_textcat_hash_embed_v1
 from .training.fit import Fitted as Fitted
 from .training.fit import fit as fit
+from .training.options import Options as Options
 from .training.settings import InitConfig as InitConfig
 from .training.settings import init_config as init_config
 

@@ -154,9 +154,10 @@ def is_iterable(value: object) -> bool:
 
 def describe(hint: Any) -> str:  # noqa: ANN401 (a hint)
     """Say what a hint accepts, for errors: "a path, a DocBin or a list of Docs"."""
-    if get_origin(hint) is Literal:
-        return f"one of {', '.join(map(str, get_args(hint)))}"
-    shown = [f"an {name}" if name[0] in "aeiou" else f"a {name}" for name in _names(hint)]
+    shown = [
+        name if name.startswith("one of") else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+        for name in _names(hint)
+    ]
     *first, last = dict.fromkeys(shown)
     return f"{', '.join(first)} or {last}" if first else last
 
@@ -171,6 +172,8 @@ def _names(hint: Any) -> list[str]:  # noqa: ANN401 (a hint)
         plural = (name if name.endswith("s") else f"{name}s" for name in _names(inner[0]))
         items = "" if inner[0] is Any else f" of {' or '.join(plural)}"
         return [f"list{items}"]
+    if kind is Literal:
+        return [f"one of {', '.join(map(str, inner))}"]
     if kind is Annotated:
         return [f"{_names(inner[0])[0]}{inner[1]}"]
     if kind is Callable or (_is_protocol(kind) and "__call__" in vars(kind)):

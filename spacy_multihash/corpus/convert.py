@@ -18,7 +18,7 @@ from ..common.outputs import check_file_output, check_writable
 from ..common.progress import Progress, no_progress
 from ..common.result import Result, Table, to_json
 from .annotation import GROUP_KEYS, LABEL_KEYS
-from .read import stream, write_corpora
+from .read import check_there, stream, write_corpora
 from .shards import DOCS
 from .sources import (
     NAMES,
@@ -250,6 +250,7 @@ def _read_all(paths: Input, reading: Reading) -> Sequence[Source]:
     if all(isinstance(path, (str, Path)) for path in paths):
         files, met = [Path(path) for path in paths], dict[tuple[int, int], Path]()
         for path in files:
+            check_there(path)
             check_new(path, met)
         sources = [read_source(path, reading) for path in files]
     else:

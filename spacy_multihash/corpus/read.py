@@ -91,16 +91,26 @@ def model_examples(nlp: Language, path: Union[str, Path]) -> Iterator[Example]:
     return Corpus(path).make_examples(nlp, read_docs(path, nlp.vocab))
 
 
+def check_there(path: Path, what: str = "file") -> None:
+    """Raise FileNotFoundError for a path where nothing is, which may be a text."""
+    if not os.path.exists(path):  # Path.exists raises OSError for long names
+        text = " Is it a text? Give texts with their annotation." * (" " in path.name)
+        raise FileNotFoundError(f"There is no {what} at {path!s:.100}. Check the path.{text}")
+
+
 def stream(data: Any, expected: str) -> Iterator[Any]:  # noqa: ANN401 (anything)
-    """Yield the items of whatever Python iterates over, but strings, mappings, tables and docs.
+    """Yield the items of whatever Python iterates over, but strings, mappings and docs.
+
+    A table of pandas gives its rows.
 
     expected (str): What there should be, for messages.
 
     Raises ValueError, when it's reached, for anything else, and if there are no items.
     """
-    has_names = isinstance(data, Mapping) or hasattr(data, "columns")  # and iterates over them
-    if has_names or isinstance(data, (str, bytes, Doc, Span)) or not is_iterable(data):
-        advice = " Give its rows, as to_dict('records') has them." * hasattr(data, "to_dict")
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):  # pandas' tables iterate over names
+        data = data.to_dict("records")
+    if isinstance(data, (str, bytes, Mapping, Doc, Span)) or not is_iterable(data):
+        advice = " Give a list." * isinstance(data, (Doc, Span))
         raise ValueError(f"Expected {expected}, got {type(data).__name__}: {data!r:.60}.{advice}")
     is_empty = True
     for item in data:

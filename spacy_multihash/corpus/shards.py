@@ -106,6 +106,9 @@ def examples_of_any(nlp: Language, data: Data) -> Iterator[Example]:
     Raises FileNotFoundError at the call if there are none, and the errors of `read_shard`.
     """
     if not isinstance(data, (str, Path)):
+        if isinstance(data, Sequence) and data and all(isinstance(x, str) for x in data):
+            docs = map(nlp.make_doc, data)
+            return (Example(doc, doc.copy()) for doc in docs)
         return examples_of(nlp, data)
     files, _ = list_shards(Path(data))
     return chain.from_iterable(_examples_of_shard(nlp, file_) for file_ in files)

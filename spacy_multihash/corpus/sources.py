@@ -32,6 +32,7 @@ from .conll import (
     read_tagged_json,
     tags_key,
 )
+from .read import DOCS
 from .texts import (
     AnnotatedText,
     JsonValues,
@@ -190,8 +191,10 @@ def read_source(path: Path, reading: Reading) -> Source:
     annotations, if labels of texts look like something else, or if nothing has the group.
     """
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "doesn't exist, or is a pipe or a device"
-        raise ValueError(f"Expected a file, which is read more than once: {path} {what}.")
+        what = "a folder" if path.is_dir() else "a pipe or a device"
+        raise ValueError(f"Expected a file, which is read more than once: {path} is {what}.")
+    if path.suffix == DOCS:
+        raise ValueError(f"{path} is of spaCy's own format already: fit and spacy train read it.")
     kind, account = reading.format or guess_format(path, reading), Account(path, keeps_errors=True)
     if kind == "conll":
         documents = {"sentences": False, "documents": True}.get(str(reading.docs))

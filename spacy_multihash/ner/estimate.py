@@ -465,6 +465,10 @@ class Candidate(NamedTuple):
     probabilities: Mapping[Place, float]
     expected_mistakes: float
 
+    def __repr__(self) -> str:
+        """Show the text, and how many mistakes are expected in it."""
+        return f"{self.expected_mistakes:.2f} expected mistakes: {self.doc.text!r}"
+
     @property
     def entities(self) -> list[Marked]:
         """The predicted entities with their probabilities."""

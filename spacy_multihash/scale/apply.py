@@ -178,7 +178,8 @@ def apply(
     be read are skipped, and listed in an .errors file next to the shard's output.
 
     nlp (Union[str, Path]): The pipeline: a package's name or a path, which each worker loads.
-    data (Union[str, Path]): Folder of .spacy, .jsonl, .txt and .gz files, or a single file.
+    data (Union[str, Path]): Folder of .spacy, .jsonl, .txt (a text on each line) and .gz files, or
+        a single file.
     output (Union[str, Path]): Folder to write, with a file for each shard.
     format (str): What to write: .spacy files, or JSON lines of entities.
     workers (Optional[int]): Number of processes, with a thread each. Needs the extra dask; without

@@ -87,7 +87,8 @@ def _confused(mistakes: Union[Errors, TextMistakes], where: str) -> Iterator[Adv
         if gold and predicted and gold != predicted:
             pairs[tuple(sorted((gold, predicted)))] += count
     worst = [
-        f"{' and '.join(pair)} {count:,} times ({_points(mistakes, count):.1f} points)"
+        f"{' and '.join(pair)} {count:,} time{'s' * (count > 1)} "
+        f"({_points(mistakes, count):.1f} points)"
         for pair, count in pairs.most_common(_MOST)
         if _points(mistakes, count) >= MIN_POINTS
     ]

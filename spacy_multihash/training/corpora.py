@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Union
 
 from spacy.tokens import Doc, DocBin
+from spacy.training import Example
 from spacy.vocab import Vocab
 
 from ..corpus.convert import convert
-from ..corpus.read import items_of, read_docs, stream
+from ..corpus.read import check_there, items_of, read_docs, stream
 from ..corpus.sources import SUFFIXES, Reading
 from .options import Options
 
@@ -52,8 +53,7 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
     if isinstance(given, (str, Path)):
         path = Path(given)
         name = str(path)
-        if not path.exists():
-            raise FileNotFoundError(f"There is no corpus at {path}. Check the path.")
+        check_there(path, "corpus")
         if path.suffix != ".spacy" and not (path.is_dir() and any(path.glob("**/*.spacy"))):
             return _converted(path, name, options, group)
         docs = list(read_docs(path, vocab))
@@ -61,7 +61,8 @@ def read_given(given: Corpus, name: str, options: Options, vocab: Vocab) -> Give
     elif isinstance(given, DocBin):
         docs = list(items_of(given, vocab, Doc))
     else:
-        items = list(stream(given, f"{name} as a path, docs, or texts with their annotation"))
+        expected = f"{name} as a path, docs, or texts with their annotation"
+        items = [x.reference if isinstance(x, Example) else x for x in stream(given, expected)]
         if not all(isinstance(item, Doc) for item in items):
             return _converted(items, name, options, group)
         made = DocBin(store_user_data=True, docs=items)  # in the vocab of the others

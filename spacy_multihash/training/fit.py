@@ -1,5 +1,6 @@
 """From a corpus to a trained pipeline and a report."""
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +45,7 @@ from .corpora import Corpus
 from .curve import Curve, measure_curve
 from .folds import cross_validate
 from .loop import History
+from .options import Options
 from .plan import FitPlan, describe_settings, plan_fit
 from .report import (
     MEGA,
@@ -101,6 +103,11 @@ class Fitted(Result):
     def scores(self) -> Mapping[str, SplitScores]:
         """The scores of each split."""
         return self.arms[0].scores
+
+    def cautions(self) -> Iterator[str]:
+        """What looks wrong in the corpus. `plan` has the details."""
+        for title, lines in self.plan.warnings:
+            yield f"{title}{', see plan' if lines else ''}"
 
     def tables(self) -> Iterator[Table]:
         """The scores, and both pipelines if there are two."""
@@ -236,6 +243,12 @@ def fit(
         check_output(Path(output), inputs, force=force)
     plan = plan_fit(train, dev, test, **options)
     return fit_plan(plan, output=output, progress=progress)
+
+
+# help, notebooks and editors show the options, too.
+_OWN = [p for p in inspect.signature(fit).parameters.values() if p.name != "options"]
+_OTHERS = [p.replace(kind=p.KEYWORD_ONLY) for p in inspect.signature(Options).parameters.values()]
+fit.__signature__ = inspect.Signature([*_OWN, *_OTHERS])  # type: ignore[attr-defined]
 
 
 def check_output(output: Path, inputs: Sequence[Union[str, Path]], *, force: bool) -> None:

@@ -1,7 +1,8 @@
 """The options of `fit`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, Optional, Union
 
@@ -74,6 +75,10 @@ class Options:
         if self.textcat and self.max_size is not None:
             raise ValueError("--max-size is for entities. Leave it out with --textcat.")
         parse_size(self.max_size or MAX_SIZE)
+        for name, value in self.settings.items():
+            if "." not in name and isinstance(value, Mapping) and value:
+                one = next(iter(value))
+                raise ValueError(f"settings: write {name}.{one} as a setting, and not {name}.")
         for name, value in (("textcat", self.textcat), ("max-size", self.max_size)):
             if value and self.config != "ner":
                 raise ValueError(
@@ -83,3 +88,15 @@ class Options:
             package_name(self.package, self.lang, "package")
             if not (has_build() or has_wheel()):
                 raise ValueError("--package needs the package build: python -m pip install build")
+
+
+def options_of(**options: Any) -> Options:  # noqa: ANN401
+    """Return the options of a call of `fit`. Raises TypeError, and suggests an option."""
+    known = [each.name for each in fields(Options)]
+    for name in options.keys() - {*known}:
+        near = get_close_matches(name, known, 1, 0.5)
+        hint = f" Did you mean {near[0]}?" if near else f" There are {', '.join(known)}."
+        raise TypeError(f"fit() has no option {name}.{hint}")
+    if "lang" not in options:
+        raise TypeError('fit() needs the language, such as lang="en", or lang="xx" for any.')
+    return Options(**options)

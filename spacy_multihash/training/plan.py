@@ -17,7 +17,7 @@ from ..corpus.read import write_corpora
 from ..corpus.splits import SPLITS
 from ..corpus.statistics import CorpusStats, corpus_stats
 from .corpora import Corpus, Warnings, read_given
-from .options import Options
+from .options import Options, options_of
 from .report import corpus_table
 from .settings import init_config, init_restorable
 from .splits import (
@@ -80,7 +80,7 @@ def plan_fit(
 
     The arguments are the same as for `fit`.
     """
-    how, vocab = Options(**options), Vocab()
+    how, vocab = options_of(**options), Vocab()
     if how.group is not None and dev is not None and test is not None:
         raise ValueError("--group is for splitting. Leave it out, or give no --dev or --test.")
     if train is None:

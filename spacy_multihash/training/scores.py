@@ -1,7 +1,7 @@
 """Scores of a trained pipeline, with intervals, and its size."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 import numpy
@@ -48,8 +48,13 @@ class SplitScores:
     parts: Mapping[str, Scores]
     interval: Optional[Interval]
     expected: Optional[Scores] = None
-    counts: Sequence[Counts] = ()
+    counts: Sequence[Counts] = field(default=(), repr=False)
     folds: int = 0
+
+    @property
+    def f(self) -> Optional[float]:
+        """The measured F1 of all."""
+        return self.parts["all"].f
 
     @property
     def best(self) -> Scores:

@@ -88,8 +88,12 @@ class InitConfig(Result):
     reasons: Sequence[str]
 
     def notes(self) -> Sequence[str]:
-        """The reasons."""
-        return self.reasons
+        """What it is, and the reasons."""
+        pipeline = ", ".join(self.config["nlp"]["pipeline"])
+        about = (
+            f"A config for {self.config['nlp']['lang']}: {pipeline}. Write it with .config.to_disk"
+        )
+        return [about, *self.reasons]
 
     def to_str(self, *comments: str) -> str:
         """Return the config as text, with comments and the reasons at its top."""

@@ -73,7 +73,7 @@ def test_errors_say_what_is_accepted() -> None:
     assert describe(Union[bool, Progress]) == "a bool or a function"
     assert describe(Optional[Positive]) == "an integer of at least 1"
     assert describe(Share) == "a number from 0 to 1"
-    assert describe(Literal["int8", "float16"]) == "one of int8, float16"
+    assert describe(Optional[Literal["int8", "float16"]]) == "one of int8, float16"
 
 
 def test_a_dataclass_and_several_arguments_are_checked() -> None:
@@ -131,7 +131,8 @@ VERBS = [
 @pytest.mark.parametrize("function", VERBS, ids=lambda function: function.__name__)
 def test_a_public_function_refuses_all_of_another_type(function: Callable[..., Any]) -> None:
     hints, tried = get_type_hints(function, include_extras=True), 0
-    parameters = inspect.signature(function).parameters.values()
+    signature = inspect.signature(function).parameters.values()
+    parameters = [one for one in signature if one.name in hints]  # fit has those of Options, too
     required = [
         parameter.name
         for parameter in parameters

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from spacy_multihash import (
     evaluate_entities,
     explain,
     explain_corpus,
+    fit,
     init_config,
     init_tables,
     keep_entities,
@@ -117,12 +119,42 @@ def test_whatever_python_iterates_over_is_a_corpus() -> None:
     assert convert(Items(("Anna", [(0, 4, "PER")]))).docs["docs"][0].ents
 
 
-def test_tables_are_refused_with_advice() -> None:
+def test_texts_in_the_place_of_files_are_named() -> None:
+    for text in ("Anna left Rome", "Anna left " * 100):
+        for function in (lambda given: convert([given]), lambda given: plan_fit(given, lang="en")):
+            with pytest.raises(FileNotFoundError, match="Is it a text"):
+                function(text)
+    with pytest.raises(ValueError, match="Give a list"):
+        evaluate(pipeline(), gold())
+
+
+def test_options_of_fit_are_suggested() -> None:
+    for options, message in (
+        ({"lang": "en", "text_cat": True}, "mean textcat"),
+        ({}, "needs the language"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            plan_fit([("Anna", [])], **options)
+    with pytest.raises(ValueError, match=r"write training\.max_steps"):
+        plan_fit([("Anna", [])], lang="en", settings={"training": {"max_steps": 5}})
+    assert "textcat" in signature(fit).parameters
+
+
+def test_fit_takes_examples() -> None:
+    examples = [
+        Example(BLANK(f"Anna{i} left"), Doc(BLANK.vocab, [f"Anna{i}", "left"], ents=["B-PER", "O"]))
+        for i in range(30)
+    ]
+    plan = plan_fit(examples, lang="en")
+    assert sum(len(docs) for docs in plan.split.docs.values()) == 30
+
+
+def test_tables_of_pandas_give_their_rows() -> None:
     rows = [{"text": "Anna left", "label": "a"}, {"text": "Bob left", "label": "b"}]
     frame = pandas.DataFrame(rows)
-    with pytest.raises(ValueError, match=r"(?s)got DataFrame: .* to_dict\('records'\)"):
-        convert(frame)
-    assert len(convert(frame.to_dict("records")).docs["docs"]) == 2
+    assert [max(doc.cats, key=doc.cats.get) for doc in convert(frame).docs["docs"]] == ["a", "b"]
+    with pytest.raises(ValueError, match="Docs"):
+        evaluate(pipeline(), frame)
     assert estimate(pipeline(), frame["text"]).texts == 2
 
 
