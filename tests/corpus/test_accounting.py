@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import spacy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spacy_multihash import Converted, Reading, convert
@@ -113,6 +113,7 @@ def test_whole_files_are_written(name: str) -> None:
 
 @settings(max_examples=60)
 @pytest.mark.parametrize("name", FILES)
+@example(edits=[(0, 2, "\u200b")])
 @given(edits=EDITS)
 def test_lines_of_a_broken_file_add_up(name: str, edits: list[tuple[int, int, str]]) -> None:
     content = edited(FILES[name], edits)
@@ -129,8 +130,11 @@ def test_lines_of_a_broken_file_add_up(name: str, edits: list[tuple[int, int, st
         left_out = sum(problem.kind in ENTITIES_LEFT_OUT for problem in report.problems)
         assert report.entities["left out"] == left_out
     out = [p for p in report.problems if re.match("Left out: (text|token|line)", p.kind)]
-    if name != "x.json":
-        assert report.lines["left out"] == len({problem.line for problem in out})
+    without = {problem.line for problem in out}
+    if name == "x.iob":  # a line has several tokens, and some of them may be left out
+        assert report.lines["left out"] <= len(without)
+    elif name != "x.json":
+        assert report.lines["left out"] == len(without)
     # What isn't in the docs is on a line that's named, or is a comment or a header.
     held = [" ".join((doc.text, *doc.cats)) for doc in done.docs["docs"]]
     found = Counter(re.findall(r"w\d", " ".join(held)))
