@@ -157,12 +157,17 @@ def examples_of(nlp: Language, data: Data) -> Iterator[Example]:
     """
     if isinstance(data, (str, Path)):
         return model_examples(nlp, data)
-    return (
-        Example(bare(item.predicted), item.reference)
-        if isinstance(item, Example)
-        else Example(nlp.make_doc(item.text), item)
-        for item in items_of(data, nlp.vocab, Doc, Example)
-    )
+    return (example_of(nlp, item) for item in items_of(data, nlp.vocab, Doc, Example))
+
+
+def example_of(nlp: Language, item: Union[Doc, Example, str]) -> Example:
+    """Make an example that a pipeline may annotate. A text has no gold annotation."""
+    if isinstance(item, str):
+        doc = nlp.make_doc(item)
+        return Example(doc, doc.copy())
+    if isinstance(item, Example):
+        return Example(bare(item.predicted), item.reference)
+    return Example(nlp.make_doc(item.text), item)
 
 
 def bare(doc: Doc) -> Doc:

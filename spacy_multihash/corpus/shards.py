@@ -16,7 +16,8 @@ from .read import (
     JSON_LINES,
     Data,
     docs_of,
-    examples_of,
+    example_of,
+    items_of,
     list_shards,
     open_doc_bin,
     tokens_of,
@@ -106,10 +107,7 @@ def examples_of_any(nlp: Language, data: Data) -> Iterator[Example]:
     Raises FileNotFoundError at the call if there are none, and the errors of `read_shard`.
     """
     if not isinstance(data, (str, Path)):
-        if isinstance(data, Sequence) and data and all(isinstance(x, str) for x in data):
-            docs = map(nlp.make_doc, data)
-            return (Example(doc, doc.copy()) for doc in docs)
-        return examples_of(nlp, data)
+        return (example_of(nlp, item) for item in items_of(data, nlp.vocab, Doc, Example, str))
     files, _ = list_shards(Path(data))
     return chain.from_iterable(_examples_of_shard(nlp, file_) for file_ in files)
 

@@ -259,9 +259,9 @@ def compress(
     vectors, tables, weights (str): Precision of the static vectors, of the tables of embeddings,
         and of all other weights: "float16", "int8" or "float32".
     keep_strings (bool): Keep strings that no component needs.
-    data (Optional[Data]): Corpus to compare predictions on: docs with gold annotation, or the path
-        of a .spacy, .jsonl or .txt file, or of a folder of them. Texts without annotation have no
-        F1.
+    data (Optional[Data]): Corpus to compare predictions on: docs with gold annotation, texts, or
+        the path of a .spacy, .jsonl or .txt file, or of a folder of them. Texts without annotation
+        have no F1.
     loads (int): How often to load each pipeline in a new process, to measure time and memory.
     code (Union[str, Path, None]): Python file that these processes import first.
     name (Optional[str]): New name of the pipeline, in its meta and so in a package of it. None: the

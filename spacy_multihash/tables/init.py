@@ -112,18 +112,21 @@ def init_tables(
         names = component_names(component or callback.get("component", "tok2vec"))
         load = partial(_Counted, overrides=dict(overrides), components=names)
         source = source_of(load, config, code)
-        models = source.loaded().models
         others: list[str] = []
-        if shards is None:
-            docs = progress(training_docs(source.loaded().nlp), desc="Counting", unit=" docs")
-            tables = count_tables(models, docs)
-        else:
-            paths, others = choose_shards(Path(shards))
-            results = _count_shards(source, paths, workers, dask)
-            counted = progress(results, desc="Counting", total=len(paths), unit=" shards")
-            tables = fold(counted, lambda *parts: merge_tables(parts))
-            if not any(map(len, tables.tables.values())):
-                raise ValueError(f"The shards at {shards} have no tokens. Give a corpus with text.")
+        with source.kept():
+            models = source.loaded().models
+            if shards is None:
+                docs = progress(training_docs(source.loaded().nlp), desc="Counting", unit=" docs")
+                tables = count_tables(models, docs)
+            else:
+                paths, others = choose_shards(Path(shards))
+                results = _count_shards(source, paths, workers, dask)
+                counted = progress(results, desc="Counting", total=len(paths), unit=" shards")
+                tables = fold(counted, lambda *parts: merge_tables(parts))
+                if not any(map(len, tables.tables.values())):
+                    raise ValueError(
+                        f"The shards at {shards} have no tokens. Give a corpus with text."
+                    )
         tables = cut_tables(tables, min_freq=min_freq, max_rows=max_rows)
         for model in models:
             check_tables(model, tables)

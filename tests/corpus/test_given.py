@@ -41,6 +41,7 @@ from spacy_multihash import (
     show,
 )
 from spacy_multihash.corpus.read import tokens_of
+from spacy_multihash.corpus.shards import examples_of_any
 from spacy_multihash.training.plan import plan_fit
 from tests.helpers.corpora import CALLBACK, LOOKUP, small_config, write_corpus
 
@@ -138,6 +139,15 @@ def test_options_of_fit_are_suggested() -> None:
     with pytest.raises(ValueError, match=r"write training\.max_steps"):
         plan_fit([("Anna", [])], lang="en", settings={"training": {"max_steps": 5}})
     assert "textcat" in signature(fit).parameters
+
+
+def test_texts_are_compared_as_docs_are() -> None:
+    texts = ["Anna left", "Bob slept"]
+    for given in (texts, iter(texts), pandas.Series(texts), [BLANK(text) for text in texts]):
+        examples = list(examples_of_any(pipeline(), given))
+        assert [eg.predicted.text for eg in examples] == texts
+    with pytest.raises(ValueError, match="texts"):
+        list(examples_of_any(pipeline(), [5]))
 
 
 def test_fit_takes_examples() -> None:
